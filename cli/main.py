@@ -24,7 +24,7 @@ from typer.main import get_command
 from cli.client.client_errors import ServiceError
 from cli.options.exits import Exit, complain, importing, names_typed, spelled
 from sampler.common.errors import InputError, value_problem
-from sampler.common.untrusted_text import printable
+from sampler.common.text import printable
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from db.connection.engine import change, insert_into, moment_of, now, read_first
 from db.schema.job_row import NoSuchJob
 from db.schema.tables import job, leader
 from optimizer.run.ports import LeaseLost
-from sampler.machine.kernel import own_process, start_time
+from sampler.machine.machine import own_process, start_time
 
 LEASE_SECONDS = 60.0
 

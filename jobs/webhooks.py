@@ -35,7 +35,7 @@ from db.connection.engine import present
 from db.webhooks import Delivery, Webhook, begin_attempt, end_attempt, next_delivery
 from jobs.queue.service_settings import ServiceSettings
 from sampler.common.errors import InputError
-from sampler.common.untrusted_text import printable
+from sampler.common.text import printable
 
 SCHEMA = 1
 _MOST_TEXT = 3000  # characters; chats cut off or refuse what is much longer

@@ -150,7 +150,7 @@ class Scanned(WrappedBenchmark):
         self.keys = self.live = 0
 
     def following(
-        self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: bool
+        self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: int
     ) -> Sequence[Following]:
         """Scans, then goes on as the other does."""
         self.keys, self.live = scan(folder / "db")

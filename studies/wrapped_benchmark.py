@@ -56,7 +56,7 @@ class WrappedBenchmark:
         return self._benchmark.harvest(configuration, folder, ended, began)
 
     def following(
-        self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: bool
+        self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: int
     ) -> Sequence[Following]:
         """As the other's."""
         return self._benchmark.following(configuration, folder, outcome, reads=reads)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from sampler.common.errors import InputError, refuse_noted
-from sampler.common.untrusted_text import cleaned, printable
+from sampler.common.text import cleaned, printable
 
 if TYPE_CHECKING:  # `rocktune --help` loads this module, and neither of them
     from httpx2 import Response

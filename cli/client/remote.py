@@ -31,7 +31,7 @@ from cli.options.connections import open_database, require_there
 from db.access.tokens import place_of_token, read_token
 from jobs.cluster.listening import is_loopback
 from sampler.common.errors import InputError
-from sampler.common.untrusted_text import printable
+from sampler.common.text import printable
 
 _CREATED = 201
 Asked = str | int | Sequence[str] | None  # a list is the same name again and again

@@ -21,7 +21,7 @@ from optimizer.budget.power import p_words
 from sampler.bench.installed import build_words
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
-from sampler.common.untrusted_text import printable
+from sampler.common.text import printable
 
 EXAMPLES = """
 Examples:

@@ -21,7 +21,7 @@ from cli.render.submitting import Replace, upload_loads
 from jobs.batch.batch_plan import batch_request, read_batch, require_name
 from jobs.schedule import ScheduleTaken, keep_schedule, require_sound
 from sampler.common.errors import InputError, noting, refuse_noted
-from sampler.common.untrusted_text import cleaned
+from sampler.common.text import cleaned
 
 ADD_EXAMPLES = """
 Examples:

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import typer
 
 from sampler.common.errors import InputError, InputErrors
-from sampler.common.untrusted_text import printable
+from sampler.common.text import printable
 
 
 @unique

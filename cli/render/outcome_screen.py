@@ -16,7 +16,7 @@ from jobs.report.section import Block, Cell, Items, Section, Table, Text, number
 from jobs.report.sections import sections
 from jobs.report.verdict import limit_lines, noise_line, power_lines
 from optimizer.results.document import Contributions, Explanation, Result, tested_fitness
-from sampler.common.untrusted_text import cleaned
+from sampler.common.text import cleaned
 from sampler.workload.metric_table import shown_in
 
 TOP = 6  # contributors

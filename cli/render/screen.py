@@ -20,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 from typer import Option
 
-from sampler.common.untrusted_text import printable
+from sampler.common.text import printable
 from sampler.runner.outcome import TrialState
 
 if TYPE_CHECKING:

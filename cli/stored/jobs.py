@@ -40,7 +40,7 @@ from cli.render.submitting import Replace, show_submitted, submitted
 from db.schema.job_row import ENDED, JobKind
 from jobs.specification.named_files import inlined
 from sampler.common.errors import InputError, noting, refuse_noted
-from sampler.common.untrusted_text import cleaned
+from sampler.common.text import cleaned
 
 JOBS_EXAMPLES = """
 Examples:

@@ -19,7 +19,7 @@ from db.schema.job_row import JobKind
 from jobs.report.ranking import brief_section
 from optimizer.results.document import Contributions
 from sampler.common.errors import InputError
-from sampler.common.untrusted_text import cleaned
+from sampler.common.text import cleaned
 
 PARAMETERS_EXAMPLES = """
 Examples:
@@ -135,7 +135,7 @@ def _measure(
     from db.leases import LeaseHeld
     from jobs.experiments.experiment import Experiment, no_runs
     from jobs.experiments.explain import explanation_check, finished_job
-    from optimizer.budget.sample_size import parse_detect
+    from optimizer.budget.power import parse_detect
     from sampler.runner.settings import load_settings
 
     if url is not None or (db is None and os.environ.get("ROCKTUNE_URL")):

@@ -24,7 +24,7 @@ from jobs.specification.experiments import FrontRequest, PickRequest
 from optimizer.objective.objective_file import SHIPPED, load_objective, objective_document
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
-from sampler.common.untrusted_text import printable
+from sampler.common.text import printable
 from sampler.rocksdb.forms import FORMS
 
 OPTIONS_EXAMPLES = """

@@ -7,8 +7,8 @@ from typer import Option
 
 from cli.options.exits import Exit, leave
 from cli.render.screen import bare_table, print_json, screen
-from sampler.common.byte_size import parse_bytes
 from sampler.common.errors import InputError
+from sampler.common.text import parse_bytes
 
 EXAMPLES = """
 Examples:

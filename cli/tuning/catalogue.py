@@ -16,9 +16,9 @@ from optimizer.objective.objective import limit_words
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import load_objective, objective_text
 from sampler.common.atomic_write import write_output
-from sampler.common.byte_size import format_decimal
 from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError
+from sampler.common.text import format_decimal
 from sampler.kioxia_guide.document import (
     COUNTERPARTS,
     HELP,

@@ -19,7 +19,7 @@ from jobs.doctor.noise import USUAL_TRIALS, WANTED_CHANGES, Noise
 from jobs.specification.named_files import specify
 from optimizer.budget.power import MOST_PAIRS, POWER
 from optimizer.trials.trial import Trial
-from sampler.common.untrusted_text import printable
+from sampler.common.text import printable
 from sampler.runner.settings import load_settings
 
 EXAMPLES = """

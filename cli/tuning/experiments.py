@@ -41,8 +41,8 @@ from jobs.specification.experiments import (
 )
 from jobs.specification.named_files import specify
 from sampler.common.errors import InputError
-from sampler.common.untrusted_text import printable
-from sampler.rocksdb.normal_form import read_user_options
+from sampler.common.text import printable
+from sampler.rocksdb.forms import read_user_options
 from sampler.rocksdb.parameters import Value, catalogue, parse_value
 from sampler.runner.outcome import TrialState
 from sampler.runner.runner import LocalRunner

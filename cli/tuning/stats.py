@@ -21,7 +21,7 @@ from jobs.interval_report.documents import (
     stats_document,
     totals_table,
 )
-from sampler.common.untrusted_text import printable
+from sampler.common.text import printable
 from sampler.rocksdb.figure_lines import as_document
 from sampler.rocksdb.opening import Opening
 

@@ -22,7 +22,7 @@ from optimizer.evaluation.evaluation import COMPARABLE
 from optimizer.results.ranking import EffectTest, ParameterImportance, ParameterRanking
 from optimizer.surrogate.parameter_effects import EffectCurve, Together
 from optimizer.trials.trial import Phase, Purpose, Trial
-from sampler.common.byte_size import format_bytes
+from sampler.common.text import format_bytes
 from sampler.rocksdb.parameters import Parameter, Value
 from sampler.workload.metric_table import TIME_BASED
 

@@ -9,7 +9,7 @@ from jobs.charts import chart
 from optimizer.evaluation.baseline import Baseline, MetricNoise
 from optimizer.objective.objective import Term, pareto_front
 from optimizer.trials.trial import Phase, Purpose, Trial
-from sampler.common.byte_size import format_bytes
+from sampler.common.text import format_bytes
 from sampler.workload.metric_table import BYTES, better, metric_unit
 
 _NAMED = (Phase.SAMPLE, Phase.SEARCH, Phase.CONFIRM)

@@ -306,12 +306,12 @@ class LocalHost:
         waiting: Callable[[str], None],
         pause: Callable[[float], None],
         confirming: Benchmark | None = None,
-        reads: Callable[[Trial], bool] = lambda _: False,
+        reads: Callable[[Trial], int] = lambda _: 0,
     ) -> None:
         """Binds a benchmark to this machine; see ``LocalRunner``.
 
         ``confirming`` is what the trials of the confirmation run instead; None: the same.
-        ``reads`` says which trials are followed by reads of their tree.
+        ``reads`` says in how many rounds a trial's tree is read after it.
         """
         made = partial(LocalRunner, settings=settings, waiting=waiting, pause=pause)
         self._searching = made(benchmark)
@@ -356,5 +356,5 @@ def local_host(
         waiting=waiting,
         pause=pause,
         confirming=assembly.confirming,
-        reads=lambda trial: problem.reads(proves=trial.purpose is Purpose.PROVE),
+        reads=lambda trial: problem.read_rounds(proves=trial.purpose is Purpose.PROVE),
     )

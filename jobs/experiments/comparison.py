@@ -32,8 +32,8 @@ from sampler.bench.builds import (
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.bench.user_options import require_known_filter
-from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
+from sampler.common.text import format_bytes
 from sampler.machine.machine import fingerprint, host_name
 from sampler.rocksdb.options_file import TABLE
 from sampler.rocksdb.parameters import Value, catalogue

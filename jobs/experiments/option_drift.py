@@ -19,7 +19,7 @@ from sampler.common.errors import InputError
 from sampler.rocksdb.option_values import read_values, title_of
 from sampler.rocksdb.options_file import DEFAULT_FAMILY, OptionsFile, leaves
 from sampler.rocksdb.parameters import Parameter, catalogue
-from sampler.space.encoding import draw
+from sampler.space.latent import draw
 from sampler.space.space import Configuration
 
 _LISTED = 12  # names in one line

@@ -22,7 +22,7 @@ from sampler.common.errors import InputError
 from sampler.kioxia_guide.document import guide_values, named_threads, names_guide
 from sampler.kioxia_guide.guide import LEAST_BUFFERS
 from sampler.machine.machine import cpu_threads
-from sampler.rocksdb.normal_form import read_user_options
+from sampler.rocksdb.forms import read_user_options
 from sampler.rocksdb.parameters import Parameter, Value, catalogue, parse_value
 from sampler.runner.settings import Settings
 from sampler.space.space import default_values, memtable_bytes

@@ -39,7 +39,7 @@ from sampler.bench.installed import InstalledDbBench, short_digest
 from sampler.bench.user_options import user_options
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint, host_name
-from sampler.rocksdb.normal_form import read_user_options
+from sampler.rocksdb.forms import read_user_options
 from sampler.runner.settings import Settings
 from sampler.workload.workload_file import workload_from_document
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from jobs.interval_report import answers
 from sampler.common.errors import InputError
-from sampler.profile.database_files import encoding_of, packed_with, quiet_log
 from sampler.rocksdb.figure_lines import as_document
 from sampler.rocksdb.forms import is_options_file, other_form
+from sampler.rocksdb.log_reader import encoding_of, packed_with, quiet_log
 from sampler.rocksdb.opening import Opening, openings_in
 from sampler.rocksdb.parts import SLACK, Contents, Part, read_contents
 

@@ -30,7 +30,7 @@ from jobs.results.pages import document_html, whole_page
 from models.change_points import LEAST_VALUES
 from optimizer.budget.power import p_words
 from sampler.bench.installed import short_digest
-from sampler.common.untrusted_text import printable
+from sampler.common.text import printable
 
 # What is told of a build, by the job and by each host beside it.
 _OF_BUILD = re.compile(r"build\.|rocksdb$|db_bench$|hosts\..*\.builds$")

@@ -22,8 +22,8 @@ from jobs.results.figures import figure
 from optimizer.trials.trial import Trial
 from sampler.bench.installed import build_words
 from sampler.bench.run_log import LEVEL_BYTES
-from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
+from sampler.common.text import format_bytes
 from sampler.workload.metric_table import MACHINE
 from sampler.workload.workload_file import SHIPPED
 

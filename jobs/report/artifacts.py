@@ -70,8 +70,8 @@ from optimizer.results.result import Conclusion, fitness_by_trial, result_docume
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Trial
 from sampler.common.atomic_write import atomic_write
-from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
+from sampler.common.text import format_bytes
 from sampler.rocksdb.application import application_names
 from sampler.rocksdb.parameters import catalogue
 from sampler.space.space import Configuration

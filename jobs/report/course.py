@@ -16,8 +16,8 @@ from optimizer.evaluation.machine_effect import machine_words
 from optimizer.results.document import BaselineNoise, Result
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.trial import Phase, Purpose, Trial
-from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
+from sampler.common.text import format_bytes
 from sampler.workload.metric_table import MACHINE, shown_in
 
 _MOST_WARNINGS = 20

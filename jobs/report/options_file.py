@@ -11,11 +11,11 @@ from jobs.results.figures import option_value, value_words
 from jobs.specification.resolved_job import resolve_stored
 from optimizer.results.document import OptionChange, Result
 from optimizer.trials.problem import Problem
-from sampler.common.byte_size import format_bytes
+from sampler.common.text import format_bytes
 from sampler.rocksdb.application import application_steps
 from sampler.rocksdb.changes import Change, Steps, steps_of
+from sampler.rocksdb.forms import read_user_options
 from sampler.rocksdb.measured_part import without_derived
-from sampler.rocksdb.normal_form import read_user_options
 from sampler.rocksdb.option_values import title_of, write_values
 from sampler.rocksdb.options_file import OptionsFile, leaves, parse_options
 from sampler.rocksdb.parameters import catalogue

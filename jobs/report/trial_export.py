@@ -12,7 +12,7 @@ it as CSV wants them.
 **Parquet** is written row group by row group, by a library that is loaded for it alone.
 
 Texts that a program for spreadsheets would run are marked, headers and parameters' texts too
-(``sampler.common.untrusted_text``).
+(``sampler.common.text``).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from db.trials.trial_export import (
     parsed,
 )
 from optimizer.trials.trial import Trial
-from sampler.common.untrusted_text import without_formula
+from sampler.common.text import without_formula
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,8 +10,8 @@ from sampler.common.errors import InputError
 from sampler.profile.application_objects import as_it_was
 from sampler.rocksdb.application import FIRST, application_steps
 from sampler.rocksdb.changes import changes_to, difference, patched
+from sampler.rocksdb.forms import read_user_options
 from sampler.rocksdb.measured_part import measured_part, without_derived
-from sampler.rocksdb.normal_form import read_user_options
 from sampler.rocksdb.options_file import OptionsFile, format_options, leaves
 from sampler.rocksdb.parameters import catalogue
 from sampler.space.space import Configuration

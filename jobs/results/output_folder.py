@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from sampler.common.atomic_write import make_private_folder, write_output
 from sampler.common.errors import InputError
-from sampler.common.untrusted_text import without_formula
+from sampler.common.text import without_formula
 
 OPTIONS, MINIMAL, FULLEST = "OPTIONS.ini", "OPTIONS.minimal.ini", "OPTIONS.full.ini"
 DIFFERENCE = "OPTIONS.diff"  # from the user's own OPTIONS file to the first of these

@@ -21,7 +21,7 @@ from markupsafe import Markup, escape
 
 from jobs.results.figures import amount_with_unit, figure, share_percent, signed
 from optimizer.budget.power import p_figure
-from sampler.common.byte_size import format_bytes
+from sampler.common.text import format_bytes
 
 if TYPE_CHECKING:
     from jinja2 import Environment

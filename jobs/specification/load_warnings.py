@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from math import ceil
 
 from sampler.bench.bench_plan import BenchPlan
-from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
+from sampler.common.text import format_bytes
 from sampler.rocksdb.option_values import filter_bits, prefix_of
 from sampler.rocksdb.options_file import CF, TABLE
 from sampler.rocksdb.parameters import Value

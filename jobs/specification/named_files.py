@@ -25,10 +25,9 @@ from optimizer.objective.objective_file import load_objective, objective_documen
 from sampler.bench.builds import is_build_name
 from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError, noting, refuse_noted
-from sampler.common.untrusted_text import printable
+from sampler.common.text import printable
 from sampler.kioxia_guide.document import names_guide
-from sampler.rocksdb.forms import other_form
-from sampler.rocksdb.normal_form import read_user_options
+from sampler.rocksdb.forms import other_form, read_user_options
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import space_text
 from sampler.space.starting_points import known_points, point_names
@@ -79,13 +78,12 @@ def specify(*, find: Find = as_written, **settings: Any) -> Specification:
     if "start_from" in settings:
         with noting(found):
             starts = read_starts(settings["start_from"], find)
-    refuse_noted(found)
-    draft, limits = asked_for(request, _named(**named, start_from=starts), found)
-    refuse_noted(found)
-    return checked(draft, limits)
+    draft, limits = asked_for(request, _named(found, **named, start_from=starts), found)
+    return checked(draft, limits, found)
 
 
 def _named(
+    found: list[InputError],
     *,
     workload: str,
     space: str,
@@ -94,8 +92,7 @@ def _named(
     db_bench: str | None = None,
     start_from: Sequence[Mapping[str, Any]] | None = None,
 ) -> Specification:
-    """A draft with all documents that are named, read; an InputError tells all that are none."""
-    found: list[InputError] = []
+    """A draft with all documents that can be read; ``found`` receives why others cannot."""
     documents: dict[str, Any] = {}
     usual, named, options = "paper", None, None
     with noting(found):
@@ -108,7 +105,6 @@ def _named(
         documents["objective"] = objective_document(load_objective(objective or usual))
     with noting(found):
         named, options = baseline_named(baseline)
-    refuse_noted(found)
     if db_bench is not None and "/" in db_bench:  # so that it is the same program from anywhere
         db_bench = str(Path(db_bench).expanduser().absolute())
     return Specification.model_construct(

@@ -109,7 +109,7 @@ def price_document(problem: Problem, verdict: Verdict, proof: Sequence[Trial]) -
     rows = traded(problem.objective, verdict.changes)
     beside = [name for name in (*READS, *_MEMORY) if name not in problem.objective.metrics]
     load = problem.confirm or problem.workload
-    why = why_unread(load) or ("" if problem.reads(proves=True) else "not requested")
+    why = why_unread(load) or ("" if problem.read_rounds(proves=True) else "not requested")
     warnings = [warning for trial in proof for warning in trial.warnings]
     return {
         "measured": [name for name in beside if name in verdict.changes],

@@ -19,7 +19,7 @@ from optimizer.budget.budget import (
     trials_in,
     where_words,
 )
-from optimizer.budget.sample_size import (
+from optimizer.budget.power import (
     LEAST_TRIALS_TO_DETECT,
     margin_words,
     sample_size_words,
@@ -30,14 +30,13 @@ from optimizer.confirmation.choice import may_win
 from optimizer.evaluation.baseline import Baseline, summarise
 from optimizer.evaluation.evaluation import by_configuration, fittest_first
 from optimizer.strategies.strategy import Strategy
-from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import History, Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
 from sampler.workload.measurable import why_unread
 from sampler.workload.workload import Workload
 
-_READ_SECONDS = 2.0  # of all reads of one tree (docs/explanation/measuring.md)
+_READ_SECONDS = 2.0  # of a round of reads of one tree (docs/explanation/measuring.md)
 _WHY = {
     Phase.BASELINE: "measure the baseline, the reference of every trial",
     Phase.SAMPLE: "draw configurations from the whole space to learn which parameters matter",
@@ -102,10 +101,10 @@ def hurried(problem: Problem, budget: Budget, plan: Plan, history: History) -> b
 
 def _price_seconds(problem: Problem, plan: Plan) -> float:
     """What reads of the settled trees take in the proof, beyond what its runs take."""
-    after_proofs_alone = problem.reads(proves=True) and not problem.reads(proves=False)
-    if not after_proofs_alone or why_unread(problem.confirm or problem.workload):
+    if why_unread(problem.confirm or problem.workload):
         return 0.0
-    return plan.sides * plan.pairs * _READ_SECONDS
+    rounds = problem.read_rounds(proves=True) - problem.read_rounds(proves=False)
+    return plan.sides * plan.pairs * rounds * _READ_SECONDS
 
 
 def _divided(problem: Problem, budget: Budget, history: History) -> Plan:

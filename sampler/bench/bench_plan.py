@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sampler.rocksdb.measured_part import displaced_by, measured_part
-from sampler.rocksdb.normal_form import caches_of, with_block_cache
+from sampler.rocksdb.measured_part import caches_of, displaced_by, measured_part, with_block_cache
 from sampler.rocksdb.option_values import read_values, scaled, title_of, value_in, write_values
 from sampler.rocksdb.options_file import CF, DB, ELSEWHERE, OptionsFile, without_leaf
 from sampler.rocksdb.parameters import Parameter, Value, catalogue

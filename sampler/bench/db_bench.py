@@ -41,8 +41,7 @@ from sampler.bench.run_log import (
     unrest,
 )
 from sampler.common.atomic_write import write_private
-from sampler.machine.kernel import PROC, line_of
-from sampler.machine.machine import host_name
+from sampler.machine.machine import PROC, host_name, line_of
 from sampler.rocksdb.log_reader import LogReader
 from sampler.rocksdb.options_file import CF, format_options
 from sampler.rocksdb.parameters import catalogue
@@ -295,16 +294,16 @@ class DbBench:
         return replace(ran, metrics=metrics)
 
     def following(
-        self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: bool
+        self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: int
     ) -> Sequence[Following]:
-        """A scan where no formula tells which keys the load left, and reads if they are wanted."""
+        """A scan where no formula tells which keys the load left, and the rounds of reads."""
         workload, program = self.plan.workload, self.installed.program
         if outcome.state is not TrialState.DONE:
             return ()
         counted = self._counted(configuration) and not why_untold(workload)
         return (
             *((Counting(program, workload, folder),) if counted else ()),
-            *(readings(program, self.plan, configuration, folder) if reads else ()),
+            *readings(program, self.plan, configuration, folder, rounds=reads),
         )
 
     def _counted(self, configuration: Configuration) -> bool:

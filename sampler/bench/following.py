@@ -2,7 +2,9 @@
 
 The metrics of the run were taken before. Each kind of read (present keys, absent keys and short
 scans) is made twice, by db_bench processes of their own with the run's options: with the whole
-tree in the page cache, and with nothing of it there. Each begins with an empty block cache.
+tree in the page cache, and with nothing of it there. Each begins with an empty block cache. In a
+proof each is made in several rounds, and the middle figure counts: a process that reads for a
+fifth of a second scatters by 10 to 17%, what else the machine does in that moment.
 
 Where no formula tells the live keys and values, db_bench reads the whole database once, from its
 first key to its last, without writing to it: ``readseq`` of a database that is opened for reading
@@ -15,7 +17,9 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
+from statistics import median
 
 from sampler.bench.bench_plan import BenchPlan, command_line, reading_flags
 from sampler.bench.db_bench_output import complaint, parse_output
@@ -51,6 +55,7 @@ class Reading:
     folder: Path  # the trial's
     kind: str  # one of ``KINDS``
     cold: bool
+    round: int = 1  # counted from 1
 
     @property
     def metric(self) -> str:
@@ -60,7 +65,10 @@ class Reading:
     @property
     def outputs(self) -> Path:
         """The folder of the process's ``stdout`` and ``stderr``."""
-        return self.folder / self.metric
+        return self._outputs(self.round)
+
+    def _outputs(self, number: int) -> Path:
+        return self.folder / (self.metric if number == 1 else f"{self.metric}_{number}")
 
     @property
     def operations(self) -> int:
@@ -89,21 +97,33 @@ class Reading:
                     pass
 
     def finish(self, outcome: Outcome, ended: EndedProcess) -> Outcome:
-        """The trial's outcome with the figure, or with a warning that says why it has none."""
-        text = read_text(self.outputs / "stdout")
-        line = next((x for x in parse_output(text).lines if x.name == KINDS[self.kind]), None)
+        """The trial's outcome with the median of the rounds so far.
+
+        Where a round failed, the trial has no figure, whatever the others gave, and a warning says
+        why.
+        """
+        if self.round > 1 and self.metric not in outcome.metrics:
+            return _with(outcome, ended, {})  # an earlier round failed
+        rates = [self._rate(number) for number in range(1, self.round + 1)]
         why = why_failed(ended, self.outputs)
-        if not why and (line is None or line.per_second <= 0):
-            why = "db_bench printed no result"
-        why = why or self._unusable(text, ended)
-        warnings = [UNTOLD.format(self.metric) + why] if why else []
-        if not (why or self.cold) and ended.device_read_bytes > _PAGE / 2 * self.operations:
-            warnings.append(
-                f"{self.metric} was not read from a warm cache: the tree is larger than the page "
-                "cache, or reads bypass it"
-            )
-        found = {} if why or line is None else {self.metric: line.per_second}
-        return _with(outcome, ended, found, *warnings)
+        why = why or ("" if rates[-1] else "db_bench printed no result")
+        why = why or self._unusable(read_text(self.outputs / "stdout"), ended)
+        if why:
+            kept = {name: v for name, v in outcome.metrics.items() if name != self.metric}
+            left = replace(outcome, metrics=kept)
+            return _with(left, ended, {}, UNTOLD.format(self.metric) + why)
+        warning = (
+            f"{self.metric} was not read from a warm cache: the tree is larger than the page "
+            "cache, or reads bypass it"
+        )
+        from_device = not self.cold and ended.device_read_bytes > _PAGE / 2 * self.operations
+        warnings = [warning] * (from_device and warning not in outcome.warnings)
+        return _with(outcome, ended, {self.metric: median(rates)}, *warnings)
+
+    def _rate(self, number: int) -> float:
+        """Reads a second in a round; 0.0 where db_bench printed none."""
+        output = parse_output(read_text(self._outputs(number) / "stdout"))
+        return next((x.per_second for x in output.lines if x.name == KINDS[self.kind]), 0.0)
 
     def _unusable(self, printed: str, ended: EndedProcess) -> str:
         if self.cold and not ended.device_read_bytes:
@@ -116,13 +136,15 @@ class Reading:
 
 
 def readings(
-    program: Path, plan: BenchPlan, configuration: Configuration, folder: Path
+    program: Path, plan: BenchPlan, configuration: Configuration, folder: Path, *, rounds: int
 ) -> Iterator[Reading]:
-    """All reads of the tree that a run has left; none where they cannot be measured."""
+    """All reads of the tree that a run has left; none where they cannot be measured.
+
+    Each round makes every kind once, so that a busy moment of the machine meets few rounds of one.
+    """
     if not why_unread(plan.workload):
-        for cold in (False, True):
-            for kind in KINDS:
-                yield Reading(program, plan, configuration, folder, kind, cold)
+        for number, cold, kind in product(range(1, rounds + 1), (False, True), KINDS):
+            yield Reading(program, plan, configuration, folder, kind, cold, number)
 
 
 @dataclass(frozen=True)

@@ -12,22 +12,20 @@ from sampler.bench.accepted import (
 )
 from sampler.bench.builds import fetch_words
 from sampler.bench.installed import InstalledDbBench
-from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
+from sampler.common.text import format_bytes
+from sampler.rocksdb.forms import read_user_options
 from sampler.rocksdb.measured_part import (
+    MEMTABLE_LIMIT,
+    caches_of,
+    file_limit,
+    file_values,
     foreign_factory,
     foreign_table,
     measured_part,
     one_writer,
     unmeasured_options,
     without_derived,
-)
-from sampler.rocksdb.normal_form import (
-    MEMTABLE_LIMIT,
-    caches_of,
-    file_limit,
-    file_values,
-    read_user_options,
 )
 from sampler.rocksdb.option_facts import enclosing_fact, fact_of
 from sampler.rocksdb.option_values import (
@@ -63,7 +61,7 @@ _SILENT = frozenset({
     "log_file_time_to_roll", "manifest_preallocation_size", "max_log_file_size",
     "stats_dump_period_sec", "stats_history_buffer_size", "stats_persist_period_sec",
 })  # fmt: skip
-_BY_FLAG = ("row_cache",)  # no RocksDB reads it from a file; see ``sampler.rocksdb.normal_form``
+_BY_FLAG = ("row_cache",)  # no RocksDB reads it from a file; see ``sampler.rocksdb.measured_part``
 _LISTED = 12  # names in one line
 _WHOLE_TYPES = frozenset({"int", "uint", "size", "rate", "time"})
 # The unit may go on (``64MB``, ``64MiB``), and a semicolon may end it.

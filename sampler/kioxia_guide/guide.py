@@ -9,9 +9,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from sampler.common.byte_size import format_decimal as said
-from sampler.common.byte_size import parse_bytes
 from sampler.common.errors import InputError, noting, refuse_noted
+from sampler.common.text import format_decimal as said
+from sampler.common.text import parse_bytes
 
 OPEN_FILES = 80_000
 # Of a value in the tree: a pointer into the value files, and what RocksDB adds to a key. BlobDB's

@@ -12,7 +12,7 @@ from operator import sub
 from pathlib import Path
 from typing import NamedTuple
 
-from sampler.machine.kernel import PROC, line_of, process_stat, text_of
+from sampler.machine.machine import PROC, line_of, process_stat, text_of
 
 _KERNEL_THREAD = 0x00200000  # PF_KTHREAD of include/linux/sched.h, in the field `flags`
 _Place = tuple[int, int]  # a process: its number, and its start

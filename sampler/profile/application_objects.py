@@ -18,12 +18,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sampler.common.byte_size import format_bytes
+from sampler.common.text import format_bytes
 from sampler.profile.profile import FamilyProfile, Source, Sure
 from sampler.rocksdb.application import with_shown_objects, without_shown_objects
 from sampler.rocksdb.changes import Edit, patched
 from sampler.rocksdb.log_reader import LogEvent
-from sampler.rocksdb.normal_form import caches_of, normalized
+from sampler.rocksdb.measured_part import caches_of, normalized
 from sampler.rocksdb.option_values import BUILT_IN_FILTERS, filter_without_bits
 from sampler.rocksdb.options_file import TABLE, parse_options
 

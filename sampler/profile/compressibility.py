@@ -24,12 +24,12 @@ from typing import Any
 
 import numpy as np
 
-from sampler.profile.database_files import is_regular
 from sampler.profile.evidence import SILENT, TRACE, Evidence, Figures
 from sampler.profile.family_events import COMPACTION, FLUSH, KEY_TRAILER, FamilyEvents, value_bytes
 from sampler.profile.load_shape import WrittenSizes
 from sampler.profile.log_events import LogEvents
 from sampler.profile.profile import FamilyProfile, Source, Sure, ValueSize, written_in_order
+from sampler.rocksdb.log_reader import is_regular
 
 _PIECE = 100  # bytes; db_bench strings values together of pieces that are compressible each
 _SOURCE_BYTES = 1_048_600

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sampler.common.byte_size import format_bytes
+from sampler.common.text import format_bytes
 from sampler.profile.family_events import FamilyEvents, Opened
 from sampler.profile.log_events import LogEvents
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, Source, Sure, Unknown

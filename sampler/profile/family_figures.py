@@ -18,8 +18,15 @@ from sampler.profile.evidence import (
     LogEvidence,
     gathered,
 )
-from sampler.profile.family_events import COMPACTION, FLUSH, KEY_TRAILER, FamilyEvents, value_bytes
-from sampler.profile.overwrites import Writes, overwrites
+from sampler.profile.family_events import (
+    COMPACTION,
+    FLUSH,
+    KEY_TRAILER,
+    FamilyEvents,
+    Writes,
+    overwrites,
+    value_bytes,
+)
 from sampler.profile.profile import (
     FamilyProfile,
     Level,

@@ -19,10 +19,9 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import poisson
 
-from sampler.common.byte_size import format_bytes
 from sampler.common.documents import toml_text
 from sampler.common.errors import InputError
-from sampler.common.untrusted_text import printable
+from sampler.common.text import format_bytes, printable
 from sampler.profile.evidence import SILENT
 from sampler.profile.load_shape import (
     MOST_OPERATIONS,

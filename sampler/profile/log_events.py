@@ -17,15 +17,17 @@ from sampler.profile.family_events import (
     AtDump,
     FamilyEvents,
     Flushed,
+    Held,
     Memtables,
+    Merge,
     Opened,
     Step,
     Table,
+    Writes,
     add_values,
     value_bytes,
     value_squares,
 )
-from sampler.profile.overwrites import Held, Merge, Writes
 from sampler.rocksdb.log_reader import LogEvent, UnknownEvents, stamp_of
 
 _JOB = re.compile(r"\[([^\[\]]*)\] \[JOB (\d{1,9})\] (\w*)( table)?")

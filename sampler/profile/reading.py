@@ -16,7 +16,6 @@ from sampler.bench.query_trace import is_trace
 from sampler.common.errors import InputError
 from sampler.profile.application_objects import ApplicationObjects, completed, with_objects
 from sampler.profile.compressibility import with_codecs
-from sampler.profile.database_files import find_files, lines_of, quiet_log
 from sampler.profile.evidence import (
     BATCH_HEADER,
     MIB,
@@ -35,7 +34,7 @@ from sampler.profile.profile import DatabaseProfile, FamilyProfile, Source, Sure
 from sampler.profile.trace import read_trace_profile
 from sampler.rocksdb.figure_lines import count_of
 from sampler.rocksdb.forms import is_options_file, other_form
-from sampler.rocksdb.log_reader import read_log
+from sampler.rocksdb.log_reader import find_files, lines_of, quiet_log, read_log
 from sampler.rocksdb.opening import Opening, openings_in
 from sampler.rocksdb.options_file import DB, DEFAULT_FAMILY, OptionsFile, parse_options
 from sampler.rocksdb.parts import Contents, Dumps

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from sampler.bench.query_trace import WRITE, DamagedTraceError, Records, open_trace
 from sampler.common.errors import InputError
 from sampler.profile.compressibility import ratio_of_values
-from sampler.profile.database_files import lines_of, logs_in, newest_options_text
 from sampler.profile.profile import (
     OPERATIONS,
     DatabaseProfile,
@@ -33,6 +32,7 @@ from sampler.profile.profile import (
     Unknown,
     ValueSize,
 )
+from sampler.rocksdb.log_reader import lines_of, logs_in, newest_options_text
 from sampler.rocksdb.options_file import parse_options
 
 FIELD = "trace"

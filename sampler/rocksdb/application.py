@@ -9,9 +9,15 @@ without bits, versions 4.x to 6.x write ``rocksdb.BuiltinBloomFilter`` for every
 import re
 from collections.abc import Iterable, Iterator
 
-from sampler.common.byte_size import format_bytes
-from sampler.rocksdb.measured_part import MEMTABLE, foreign_factory, foreign_table, object_name
-from sampler.rocksdb.normal_form import caches_of, normalized
+from sampler.common.text import format_bytes
+from sampler.rocksdb.measured_part import (
+    MEMTABLE,
+    caches_of,
+    foreign_factory,
+    foreign_table,
+    normalized,
+    object_name,
+)
 from sampler.rocksdb.option_facts import OptionFact, fact_of
 from sampler.rocksdb.option_values import filter_instead, no_filter, prefix_of
 from sampler.rocksdb.options_file import (

@@ -19,7 +19,9 @@ from dataclasses import asdict
 from itertools import islice
 from typing import Literal, get_args
 
+from sampler.common.errors import InputError
 from sampler.rocksdb.changes import TABLE_STRUCT, Change, Steps, steps_of
+from sampler.rocksdb.measured_part import normalized
 from sampler.rocksdb.option_facts import fact_of, option_facts, option_flags
 from sampler.rocksdb.option_values import read_values, title_of
 from sampler.rocksdb.options_file import (
@@ -104,6 +106,23 @@ def not_options(text: str) -> str | None:
 def is_options_file(text: str) -> bool:
     """Whether a text begins as an OPTIONS file does."""
     return section_title(next(_said(text), "")) in (VERSION, DB)
+
+
+def read_user_options(
+    text: str, *, name: str = "OPTIONS file", family: str | None = None
+) -> OptionsFile:
+    """One column family of a user's OPTIONS file as its default one, in its normal form.
+
+    Errors are those of ``parse_options`` and of ``OptionsFile.as_default``; a text of another form
+    that is known is named.
+    """
+    try:
+        found = parse_options(text, name=name)
+    except InputError:
+        if told := not_options(text):
+            raise InputError(name, told) from None
+        raise
+    return normalized(found.as_default(family))
 
 
 def _configuration(text: str) -> str | None:

@@ -252,7 +252,7 @@ class OptionFlag:
 def option_flags() -> Mapping[str, OptionFlag]:
     """All of them, by name."""
     flags = {}
-    for row in packaged_rows("sampler", "option_flags.csv"):
+    for row in packaged_rows("sampler.rocksdb", "option_flags.csv"):
         name, title = row["flag"], SECTION_TITLES.get(row["section"], "")
         flags[name] = OptionFlag(name, title, row["key"], row["tried"], row["written"])
     return flags

@@ -13,9 +13,9 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal, cast
 
-from sampler.common.byte_size import format_bytes, parse_bytes
 from sampler.common.documents import packaged_rows
 from sampler.common.errors import InputError
+from sampler.common.text import format_bytes, parse_bytes
 
 Value = bool | int | float | str
 Kind = Literal["int", "float", "bool", "cat"]
@@ -196,7 +196,7 @@ def _parse_float(given: object, field: str) -> float:
 @cache
 def catalogue() -> Mapping[str, Parameter]:
     """All known parameters by name, in the catalogue's order."""
-    parameters = map(_parameter, packaged_rows("sampler", "catalogue.csv"))
+    parameters = map(_parameter, packaged_rows("sampler.rocksdb", "catalogue.csv"))
     return MappingProxyType({parameter.name: parameter for parameter in parameters})
 
 

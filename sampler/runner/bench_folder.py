@@ -26,8 +26,7 @@ from pydantic import BaseModel, FiniteFloat
 
 from sampler.common.atomic_write import make_private_folder, write_private
 from sampler.common.errors import InputError
-from sampler.machine.kernel import SYS, is_alive, line_of, own_process
-from sampler.machine.machine import file_system
+from sampler.machine.machine import SYS, file_system, is_alive, line_of, own_process
 
 _NAME = re.compile(r"trial-(\d+)-(\d+)-[0-9a-f]+")
 _BLOCK = 4096

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sampler.common.errors import InputError
-from sampler.machine.kernel import is_alive, kill_marked, own_process
+from sampler.machine.machine import is_alive, kill_marked, own_process
 
 MARK = "ROCKTUNE_TRIAL"
 _POLL_SECONDS = 0.5

@@ -24,7 +24,7 @@ from threading import Event, Thread
 from typing import Final
 
 from sampler.common.atomic_write import PRIVATE_UMASK, private_writer
-from sampler.machine.kernel import PROC, field_of, thread_runs
+from sampler.machine.machine import PROC, field_of, thread_runs
 
 # A limit is looked at this often, more often when it may be at rest; an exit is noticed at once.
 _LOOK_SECONDS = 0.25

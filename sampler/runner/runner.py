@@ -23,7 +23,7 @@ from sampler.common.atomic_write import make_private_folder
 from sampler.common.errors import InputError
 from sampler.machine import speed_probe
 from sampler.machine.host_load import CpuMoment, others_demand, read_moment
-from sampler.machine.kernel import kill_marked
+from sampler.machine.machine import kill_marked
 from sampler.runner.bench_folder import (
     PreparedCopies,
     remove_leftovers,
@@ -125,11 +125,11 @@ class Benchmark(Protocol):
         """What the run came to."""
 
     def following(
-        self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: bool
+        self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: int
     ) -> Sequence[Following]:
         """What runs after the command, one after the other, for figures that it does not tell.
 
-        ``reads``: whether what the database's reads cost is to be measured, where it can be.
+        ``reads``: in how many rounds reads of the database are measured, where they can be.
         """
         del configuration, folder, outcome, reads
         return ()
@@ -240,7 +240,7 @@ class LocalRunner:
         *,
         cutoff_seconds: float | None = None,
         share: bool = False,
-        reads: bool = False,
+        reads: int = 0,
     ) -> None:
         """Begins a trial, when the host is free.
 
@@ -249,7 +249,7 @@ class LocalRunner:
             cutoff_seconds: After it the trial is cut off; None: never.
             share: Whether a database that must be prepared may be a copy of one that was prepared
                 alike. What is to be independent evidence prepares its own.
-            reads: Whether reads of the database that it leaves are measured, too.
+            reads: In how many rounds reads of the database that it leaves are measured; 0: none.
 
         Raises:
             InputError: The machine cannot run it: no room on the disk, no right to write.
@@ -315,7 +315,7 @@ class LocalRunner:
         configuration: Configuration,
         *,
         share: bool = False,
-        reads: bool = False,
+        reads: int = 0,
         meanwhile: Callable[[], None] = lambda: None,
     ) -> Outcome:
         """Measures one configuration from beginning to end; see ``start``.
@@ -359,7 +359,7 @@ class LocalRunner:
         lock: int,
         *,
         share: bool,
-        reads: bool,
+        reads: int,
     ) -> Generator[BenchProcess, EndedProcess, Outcome]:
         """What prepares a trial's database, what is measured, and what follows, one by one.
 

@@ -1,15 +1,21 @@
-"""Latent coordinates: a number in [0, 1) for each parameter, and the configuration it stands for.
+"""Points of the unit cube, and the configurations that they stand for; columns of models.
 
-Draws and searches move in the unit cube. Rules between parameters become ranges (``Ranges``), so
-every point of the cube is a valid configuration: nothing is rejected, and no budget is lost on it.
-What is put together from two configurations need not keep the rules, and is checked
-(``broken_rules``). Special values (-1, 0 = automatic) take the lowest fifth of their coordinate,
-apart from the numeric range, as in LlamaTune (VLDB 2022).
+Draws and searches move in the unit cube: a latent coordinate is a number in [0, 1) for each
+parameter. Rules between parameters become ranges (``Ranges``), so every point of the cube is a
+valid configuration: nothing is rejected, and no budget is lost on it. What is put together from
+two configurations need not keep the rules, and is checked (``broken_rules``). Special values (-1,
+0 = automatic) take the lowest fifth of their coordinate, apart from the numeric range, as in
+LlamaTune (VLDB 2022).
 """
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sampler.rocksdb.parameters import Parameter, Value
 from sampler.space.space import Configuration, Space, cache_bytes, refers_to
@@ -19,6 +25,11 @@ _MEMTABLES = ("write_buffer_size", "max_write_buffer_number")
 _TINY = 1e-9
 SPECIAL_SHARE = 0.2
 Point = Mapping[str, float]
+INACTIVE = -2.0
+SPECIAL = -1.0
+Design = Literal["random", "lhs", "sobol"]
+_LARGEST_DOUBLE_BELOW_1 = np.nextafter(1.0, 0.0)
+_BLOCK = 256
 
 
 @dataclass(frozen=True)
@@ -245,3 +256,74 @@ def _shrink(parameter: Parameter, number: float, low: float, high: float) -> flo
         middle = (math.log(cell) + math.log(cell + 1)) / 2 - math.log(first)
         return middle / (math.log(last + 1) - math.log(first))
     return (cell + 0.5 - first) / (last + 1 - first)
+
+
+def encode_columns(
+    space: Space, configurations: Sequence[Configuration]
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Effective values as columns.
+
+    Numbers become a share of their range, special values -1 and lower, inactive parameters -2
+    and lower still; a categorical parameter has one column for each of its values.
+
+    Returns:
+        ``values`` (n_configurations, n_columns) and ``owner`` (n_columns,): the index in
+        ``space.parameters`` that each column belongs to.
+    """
+    columns: list[list[float]] = []
+    owner: list[int] = []
+    for index, parameter in enumerate(space.parameters):
+        given = [configuration.get(parameter.name) for configuration in configurations]
+        if parameter.kind == "cat":
+            own = [[float(value == level) for value in given] for level in parameter.values]
+        else:
+            own = [[_number(parameter, value) for value in given]]
+        columns += own
+        owner += [index] * len(own)
+    shape = (len(owner), len(configurations))
+    return np.asarray(columns, dtype=np.float64).reshape(shape).T, np.asarray(owner, dtype=np.intp)
+
+
+def _number(parameter: Parameter, value: Value | None) -> float:
+    if value is None:
+        return INACTIVE
+    if value in parameter.special and not isinstance(value, bool):
+        return SPECIAL - 0.1 * parameter.special.index(value)
+    if not parameter.is_numeric:
+        return float(value)
+    number = float(value)
+    return math.log2(number) if parameter.log and number > 0 else number
+
+
+def draw(design: Design, index: int, *, n: int, dimensions: int, seed: int) -> NDArray[np.float64]:
+    """One point of a design, (dimensions,), each coordinate in [0, 1).
+
+    ``random``: independent uniform; ``lhs``: a Latin hypercube of ``n`` points, each coordinate
+    once in every n-th of its range, and independent points beyond; ``sobol``: a scrambled Sobol
+    sequence. Points are counted from 0; the same seed and index give the same point.
+    """
+    if design == "sobol":
+        point = _sobol(dimensions, seed, index // _BLOCK)[index % _BLOCK]
+    elif design == "lhs" and index < n:
+        point = _latin_hypercube(n, dimensions, seed)[index]
+    else:
+        point = np.random.default_rng([seed, index]).random(dimensions)
+    return np.asarray(np.minimum(point, _LARGEST_DOUBLE_BELOW_1))
+
+
+@lru_cache(maxsize=2)
+def _latin_hypercube(n: int, dimensions: int, seed: int) -> NDArray[np.float64]:
+    from scipy.stats import qmc
+
+    rng = np.random.default_rng(seed)
+    return np.asarray(qmc.LatinHypercube(dimensions, rng=rng).random(n))
+
+
+@lru_cache(maxsize=2)
+def _sobol(dimensions: int, seed: int, block: int) -> NDArray[np.float64]:
+    from scipy.stats import qmc
+
+    sequence = qmc.Sobol(dimensions, scramble=True, rng=np.random.default_rng(seed))
+    if block:
+        sequence.fast_forward(block * _BLOCK)  # by 0 it fails (SciPy 1.17)
+    return np.asarray(sequence.random(_BLOCK))

@@ -14,8 +14,8 @@ from typing import Any
 
 from sampler.common.errors import InputError
 from sampler.kioxia_guide.document import NAME as GUIDE
-from sampler.rocksdb.measured_part import without_derived
-from sampler.rocksdb.normal_form import file_values, read_user_options
+from sampler.rocksdb.forms import read_user_options
+from sampler.rocksdb.measured_part import file_values, without_derived
 from sampler.rocksdb.parameters import Parameter, Value, catalogue, parse_value
 from sampler.space.space import default_values
 from sampler.workload.workload import Workload, load_class

@@ -6,7 +6,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from sampler.common.byte_size import format_bytes
+from sampler.common.text import format_bytes
 from studies.recovery.transfer import transfer_lines
 from studies.study import days_words
 

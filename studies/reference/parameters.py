@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from sampler.common.byte_size import format_bytes
+from sampler.common.text import format_bytes
 from sampler.rocksdb.parameters import Bound, Parameter, Value, catalogue
 from sampler.space.space_file import SHIPPED, load_space
 

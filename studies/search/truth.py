@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 
 from sampler.rocksdb.parameters import Value
-from sampler.space.encoding import encode_columns
+from sampler.space.latent import encode_columns
 from sampler.space.space import Configuration, Space, digest
 from studies.search.recorded import Recorded
 

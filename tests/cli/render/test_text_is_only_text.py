@@ -10,7 +10,7 @@ from rich.progress import Progress, TextColumn
 
 from cli.options.exits import complain
 from cli.render.screen import TextConsole, bare_table, screen
-from sampler.common.untrusted_text import printable
+from sampler.common.text import printable
 from tests.support import ROOT
 
 SAID = st.text(max_size=20) | st.text("\x1b\x07\x9b\x90]0;[2Jm\u202e\u2066\n\r\t a", max_size=12)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sampler.bench.installed import InstalledDbBench, try_options
-from sampler.rocksdb.normal_form import read_user_options
+from sampler.rocksdb.forms import read_user_options
 from sampler.rocksdb.options_file import CF
 from tests.support import DATA
 from tests.support.cli.terminal import Desk

@@ -13,8 +13,15 @@ from jobs.doctor.findings import (
     judge_memory,
 )
 from sampler.machine.host_load import between, read_moment, read_pressure, running
-from sampler.machine.kernel import cpu_quota, memory_left
-from sampler.machine.machine import governors, is_virtual, read_cpu_state, read_memory_state, turbo
+from sampler.machine.machine import (
+    cpu_quota,
+    governors,
+    is_virtual,
+    memory_left,
+    read_cpu_state,
+    read_memory_state,
+    turbo,
+)
 
 
 @pytest.fixture(params=["empty", "missing"])

@@ -19,7 +19,7 @@ from db.trials.trial_log import StoredTrialLog
 from jobs.execution.run_job import Queued, run_queued
 from jobs.experiments.experiment import RUNS
 from jobs.experiments.kinds import made_ready
-from sampler.machine.kernel import start_time
+from sampler.machine.machine import start_time
 from sampler.runner.settings import Settings
 from tests.support.api.callers import OPTIONS, admin
 from tests.support.api.sent_workload import PROFILE

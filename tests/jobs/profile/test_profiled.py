@@ -6,9 +6,9 @@ import pytest
 
 from jobs.profile import Profiled, load_name, require_outside
 from sampler.common.errors import InputError
-from sampler.profile.database_files import find_files
 from sampler.profile.load import choose_load
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, ValueSize
+from sampler.rocksdb.log_reader import find_files
 
 OPTIONS = """[DBOptions]
 [CFOptions "default"]

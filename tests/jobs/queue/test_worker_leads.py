@@ -9,7 +9,7 @@ from db.schema.job_row import JobState
 from jobs.cluster.cluster import Cluster
 from jobs.worker import Worker
 from sampler.common.errors import InputError
-from sampler.machine.kernel import start_time
+from sampler.machine.machine import start_time
 from tests.support.jobs.instant import left_running
 from tests.support.jobs.worker_process import worker_process
 from tests.support.jobs.worker_scene import Scene, scene

@@ -10,7 +10,7 @@ from jobs.results.export import difference_of, export_options
 from jobs.specification.resolved_job import measured_baseline
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.installed import InstalledDbBench, try_options
-from sampler.rocksdb.normal_form import read_user_options
+from sampler.rocksdb.forms import read_user_options
 from sampler.rocksdb.options_file import CF, DB, TABLE, parse_options
 from sampler.rocksdb.parameters import Value
 from sampler.space.space_file import load_space

@@ -9,7 +9,7 @@ import pytest
 from jobs.execution.assembly import assemble
 from jobs.specification.named_files import specify
 from sampler.bench.installed import InstalledDbBench
-from sampler.rocksdb.normal_form import read_user_options
+from sampler.rocksdb.forms import read_user_options
 from sampler.rocksdb.options_file import (
     CF,
     DB,

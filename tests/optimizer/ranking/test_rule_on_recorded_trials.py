@@ -6,7 +6,7 @@ import pytest
 from models.importance import beyond_chance, split_half
 from models.random_forest import FeatureMatrix
 from optimizer.strategies.genetic import LEVEL
-from sampler.space.encoding import encode_columns
+from sampler.space.latent import encode_columns
 from sampler.space.space import digest
 from studies.search.recorded import read_recorded
 

@@ -175,13 +175,13 @@ def test_what_was_not_measured_has_a_reason(workload: Workload, asked: bool, why
 
 def test_a_limit_on_a_read_has_every_run_read():
     problem = problem_of("random")
-    assert problem.reads(proves=True) and not problem.reads(proves=False)
+    assert (problem.read_rounds(proves=True), problem.read_rounds(proves=False)) == (3, 0)
     quiet = replace(problem, price=False)
-    assert not quiet.reads(proves=True)
+    assert quiet.read_rounds(proves=True) == 0
     limited = replace(
         quiet, objective=replace(PAPER, limits=(Limit("scan_short", at_least_baseline=0.8),))
     )
-    assert limited.reads(proves=True) and limited.reads(proves=False)
+    assert (limited.read_rounds(proves=True), limited.read_rounds(proves=False)) == (3, 1)
 
 
 def test_stalls_are_named_and_from_0_without_a_percentage():

@@ -58,7 +58,7 @@ class Leaving(Scanned):
     """Keeps what a run left before its folder is removed."""
 
     def following(
-        self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: bool
+        self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: int
     ) -> Sequence[Following]:
         self.lines = parse_output((folder / "stdout").read_text()).lines
         self.log = LogReader(folder / "db" / "LOG", RocksdbLog).read()

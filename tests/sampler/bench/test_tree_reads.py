@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.db_bench import DbBench
-from sampler.bench.following import Reading
+from sampler.bench.following import Reading, readings
 from sampler.bench.installed import InstalledDbBench
 from sampler.machine.machine import file_system
 from sampler.runner.outcome import Outcome, TrialState
@@ -36,14 +37,14 @@ class Seen(DbBench):
     before: list[Outcome] = field(default_factory=list)
 
     def following(
-        self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: bool
+        self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: int
     ) -> Any:
         self.before.append(outcome)
         return super().following(configuration, folder, outcome, reads=reads)
 
 
 def run(
-    installed: InstalledDbBench, settings: Settings, *, reads: bool = True, **load: Any
+    installed: InstalledDbBench, settings: Settings, *, reads: int = 1, **load: Any
 ) -> tuple[Outcome, Outcome]:
     """The outcome before the reads, and the whole one."""
     benchmark = Seen(installed, tiny_plan(installed, **load))
@@ -82,7 +83,7 @@ def test_a_tree_is_read_after_the_run_whose_own_metrics_stay(
 
 @pytest.mark.db_bench
 def test_nothing_is_read_where_nobody_asks(installed: InstalledDbBench, settings: Settings):
-    before, outcome = run(installed, settings, reads=False)
+    before, outcome = run(installed, settings, reads=0)
     assert replace(outcome, waited_seconds=0.0) == replace(before, waited_seconds=0.0)
 
 
@@ -150,6 +151,42 @@ def test_a_tree_that_is_not_in_memory_is_said_to_be_read_from_the_device(
     outcome = reading.finish(Outcome(state=TrialState.DONE), there)
     assert "read_present" in outcome.metrics
     assert "not read from a warm cache" in outcome.warnings[0]
+
+
+def rounds_of(
+    rates: list[float], plan: BenchPlan, folder: Path, ended: EndedProcess = ENDED
+) -> Outcome:
+    """The outcome after rounds that printed these rates; 0.0: a round that printed nothing."""
+    outcome = Outcome(state=TrialState.DONE, metrics={"waf": 1.0})
+    for number, rate in enumerate(rates, 1):
+        reading = Reading(Path("x"), plan, SMALL, folder, "read_present", False, number)
+        reading.outputs.mkdir()
+        (reading.outputs / "stdout").write_text(LINE.format(int(rate), 1000) * bool(rate))
+        outcome = reading.finish(outcome, ended)
+    return outcome
+
+
+def test_the_middle_of_the_rounds_counts(installed: InstalledDbBench, tmp_path: Path):
+    from_device = replace(ENDED, device_read_bytes=2**30)
+    outcome = rounds_of([50_000, 9_000, 52_000], tiny_plan(installed), tmp_path, from_device)
+    assert outcome.metrics == {"waf": 1.0, "read_present": 50_000.0}
+    assert len(outcome.warnings) == 1 and outcome.bench_seconds == 3 * from_device.wall_seconds
+
+
+@pytest.mark.parametrize("failed", [0, 1, 2])
+def test_a_round_that_failed_leaves_no_figure(
+    failed: int, installed: InstalledDbBench, tmp_path: Path
+):
+    rates = [50_000.0 * (number != failed) for number in range(3)]
+    outcome = rounds_of(rates, tiny_plan(installed), tmp_path)
+    assert outcome.metrics == {"waf": 1.0}
+    assert [*outcome.warnings] == ["read_present is not measured: db_bench printed no result"]
+
+
+def test_rounds_take_turns_in_folders_of_their_own(installed: InstalledDbBench, tmp_path: Path):
+    made = [*readings(Path("x"), tiny_plan(installed), SMALL, tmp_path, rounds=3)]
+    assert [reading.metric for reading in made] == [*READS] * 3
+    assert len({reading.outputs for reading in made}) == 18
 
 
 def test_reads_ask_for_keys_that_were_written(installed: InstalledDbBench, tmp_path: Path):

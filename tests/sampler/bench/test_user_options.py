@@ -15,13 +15,15 @@ from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.bench.user_options import UserOptions, user_options
 from sampler.common.errors import InputError
-from sampler.rocksdb.measured_part import divided, measured_part, without_derived
-from sampler.rocksdb.normal_form import (
+from sampler.rocksdb.forms import read_user_options
+from sampler.rocksdb.measured_part import (
     caches_of,
+    divided,
     file_values,
+    measured_part,
     normalized,
-    read_user_options,
     with_block_cache,
+    without_derived,
 )
 from sampler.rocksdb.option_values import write_values
 from sampler.rocksdb.options_file import (

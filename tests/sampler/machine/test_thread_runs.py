@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from sampler.machine.kernel import thread_runs
+from sampler.machine.machine import thread_runs
 
 
 def write(proc: Path, thread: int, state: str, *switches: int, pid: int = 7) -> None:

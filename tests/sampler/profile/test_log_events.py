@@ -7,9 +7,8 @@ from collections.abc import Iterable
 import pytest
 
 from sampler.common.documents import packaged_rows
-from sampler.profile.family_events import COMPACTION, FLUSH
+from sampler.profile.family_events import COMPACTION, FLUSH, Held
 from sampler.profile.log_events import LogEvents
-from sampler.profile.overwrites import Held
 from sampler.rocksdb.log_reader import read_log
 from tests.support.sampler.written_events import BEGIN, compaction, event, flush, table
 

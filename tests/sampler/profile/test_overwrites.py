@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampler.profile.overwrites import Held, Merge, Writes, overwrites
+from sampler.profile.family_events import Held, Merge, Writes, overwrites
 
 
 def distinct(keys: np.ndarray) -> int:

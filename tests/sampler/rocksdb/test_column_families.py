@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampler.common.errors import InputError
-from sampler.rocksdb.normal_form import file_values, read_user_options
+from sampler.rocksdb.forms import read_user_options
+from sampler.rocksdb.measured_part import file_values
 from sampler.rocksdb.options_file import CF, DB, TABLE, parse_options
 
 # Each as people say it, and as RocksDB 7.8.3 writes it.

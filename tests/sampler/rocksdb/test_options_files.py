@@ -4,8 +4,7 @@ from hypothesis import strategies as st
 
 from sampler.bench.installed import InstalledDbBench
 from sampler.common.errors import InputError
-from sampler.rocksdb.forms import FORMS, write_form
-from sampler.rocksdb.normal_form import read_user_options
+from sampler.rocksdb.forms import FORMS, read_user_options, write_form
 from sampler.rocksdb.options_file import (
     CF,
     DB,

@@ -3,8 +3,7 @@
 import pytest
 
 from sampler.common.errors import InputError
-from sampler.rocksdb.forms import is_options_file, other_form
-from sampler.rocksdb.normal_form import read_user_options
+from sampler.rocksdb.forms import is_options_file, other_form, read_user_options
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampler.rocksdb.changes import changes_to, difference, patched
-from sampler.rocksdb.normal_form import read_user_options
+from sampler.rocksdb.forms import read_user_options
 from sampler.rocksdb.options_file import (
     CF,
     DB,

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sampler.common.errors import InputError
-from sampler.machine.kernel import is_alive, kill_marked, own_process, start_time
+from sampler.machine.machine import is_alive, kill_marked, own_process, start_time
 from sampler.runner.host_lock import MARK, default_lock_path, host_lock
 from tests.support import ROOT
 from tests.support.sampler.watching import gone, read_line

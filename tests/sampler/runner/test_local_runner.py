@@ -14,7 +14,7 @@ from sampler.bench.command_bench import CommandBench
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench
 from sampler.common.errors import InputError
-from sampler.machine.kernel import start_time
+from sampler.machine.machine import start_time
 from sampler.runner.bench_folder import (
     make_trial_folder,
     nearest_folder,

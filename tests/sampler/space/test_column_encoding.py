@@ -2,7 +2,7 @@
 
 import pytest
 
-from sampler.space.encoding import INACTIVE, SPECIAL, encode_columns
+from sampler.space.latent import INACTIVE, SPECIAL, encode_columns
 from sampler.space.space_file import space_from_document
 
 

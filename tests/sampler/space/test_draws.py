@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import qmc
 
-from sampler.space.encoding import Design, draw
+from sampler.space.latent import Design, draw
 
 DESIGNS: tuple[Design, ...] = ("random", "lhs", "sobol")
 every_design = pytest.mark.parametrize("design", DESIGNS)

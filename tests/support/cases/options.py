@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from sampler.bench.accepted import accepted_part
 from sampler.bench.installed import find_db_bench, probe
+from sampler.rocksdb.forms import read_user_options
 from sampler.rocksdb.measured_part import measured_part
-from sampler.rocksdb.normal_form import read_user_options
 from sampler.rocksdb.options_file import CF
 from tests.support import DATA
 from tests.support.cases.case import ARTEFACTS, Case, Figures, Ran

@@ -20,7 +20,7 @@ from jobs.archive import read_archive
 from jobs.batch.batch_plan import read_batch
 from jobs.schedule import read_times
 from jobs.specification.request import parse_warm_start
-from optimizer.budget.sample_size import parse_detect
+from optimizer.budget.power import parse_detect
 from optimizer.objective.objective import parse_limit
 from optimizer.objective.objective_file import (
     objective_document,
@@ -31,13 +31,12 @@ from sampler.bench.builds import facts_in_log
 from sampler.bench.command_bench import last_line_metrics
 from sampler.bench.db_bench_output import complaint, parse_output
 from sampler.bench.run_log import parse_log
-from sampler.common.byte_size import parse_bytes
 from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError
+from sampler.common.text import parse_bytes
 from sampler.rocksdb.changes import changes_to, patched
-from sampler.rocksdb.forms import FORMS, write_form
-from sampler.rocksdb.measured_part import measured_part
-from sampler.rocksdb.normal_form import file_values, read_user_options
+from sampler.rocksdb.forms import FORMS, read_user_options, write_form
+from sampler.rocksdb.measured_part import file_values, measured_part
 from sampler.rocksdb.options_file import CF, format_options, parse_options
 from sampler.space.space_file import space_from_document
 from sampler.workload.workload_file import workload_document, workload_from_document

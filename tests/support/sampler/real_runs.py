@@ -10,8 +10,7 @@ from sampler.bench.installed import InstalledDbBench
 from sampler.rocksdb.parameters import Value
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.process import EndedProcess
-from sampler.space.encoding import draw
-from sampler.space.latent import decode
+from sampler.space.latent import decode, draw
 from sampler.space.space import Configuration, Space, memory_bytes
 from sampler.space.space_file import load_space
 from sampler.workload.workload import Workload

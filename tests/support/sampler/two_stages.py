@@ -97,7 +97,7 @@ class TwoStages:
         return Outcome(state=TrialState.DONE, metrics=metrics, bench_seconds=seconds)
 
     def following(
-        self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: bool
+        self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: int
     ) -> tuple[()]:
         del configuration, folder, outcome, reads
         return ()
