@@ -47,8 +47,6 @@ os.environ.pop("COLUMNS", None)  # how wide the terminal of whoever runs the tes
 # What this machine's user has fetched is none of the tests' business; processes inherit it.
 os.environ["ROCKTUNE_BUILD_DIR"] = os.devnull
 os.environ.update(AT_ONCE)
-# Most trials here take milliseconds, less than the probe beside them: its own tests ask for it.
-os.environ["ROCKTUNE_SPEED_PROBE"] = "0"
 
 # A shell without job control starts what it puts in the background deaf to Ctrl-C, and with it all
 # that the tests start to interrupt.
