@@ -36,9 +36,9 @@ from jobs.schedule import keep_schedules
 from jobs.webhooks import deliver_due
 from optimizer.run.ports import ControllerStops
 from sampler.bench.builds import advertised
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint, host_name
-from sampler.runner.settings import Settings
 
 if TYPE_CHECKING:
     from jobs.cluster.cluster import Cluster

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sampler.runner.outcome import Outcome
-from sampler.runner.process import EndedProcess
-from sampler.runner.runner import Benchmark, Following, Preparation
+from sampler.bench.outcome import EndedProcess, Outcome
+from sampler.bench.runner import Benchmark, Following, Preparation
 from sampler.space.space import Configuration
 
 
 class WrappedBenchmark:
-    """Meets ``sampler.runner.runner.Benchmark``, as another one does."""
+    """Meets ``sampler.bench.runner.Benchmark``, as another one does."""
 
     def __init__(self, benchmark: Benchmark) -> None:
         """Around the other one."""

@@ -27,7 +27,7 @@ from db.jobs.job_store import standings
 from db.leases import BENCH, is_led
 from db.nightly.batches import last_ended, next_times
 from db.schema.job_row import JobState
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 
 _FRESH_SECONDS = 1.0  # however many ask
 _ENDED = [state for state in TrialState if state is not TrialState.RUNNING]

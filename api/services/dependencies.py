@@ -28,8 +28,8 @@ from jobs.results.fits import ToBeFitted, without_fitting
 from jobs.results.pages import VERSION
 from sampler.bench.builds import DEFAULT_BUILD, installed_build, is_build_name, named_programs
 from sampler.bench.installed import InstalledDbBench
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
-from sampler.runner.settings import Settings
 
 if TYPE_CHECKING:
     from jobs.external.external import ExternalJobs

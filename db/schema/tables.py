@@ -17,7 +17,7 @@ from sqlalchemy import (
 from db.schema.job_row import JobKind, JobRow, JobState
 from db.schema.types import Document, SafeText, UtcDateTime, Word
 from optimizer.trials.trial import Basis, Phase, Purpose
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from sampler.workload.metric_table import shown_in
 
 # Named constraints can be dropped by a later migration, on SQLite too.

@@ -38,8 +38,8 @@ from optimizer.run.tuning import tune
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.trial import Phase, Trial
 from sampler.bench.builds import advertised
+from sampler.bench.settings import Settings
 from sampler.machine.machine import host_name
-from sampler.runner.settings import Settings
 
 _RESUMABLE = tuple(JobState)
 _PROGRAM = ("rocksdb", "db_bench", "build")

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import BASELINE_TRIAL, Phase, Purpose, Trial
+from sampler.bench.outcome import TrialState
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.rocksdb.parameters import Value, parse_value
-from sampler.runner.outcome import TrialState
 from sampler.space.space import Space, digest
 
 REPORTABLE = (TrialState.DONE, TrialState.FAILED, TrialState.TIMED_OUT, TrialState.LOST)

@@ -25,7 +25,7 @@ from optimizer.surrogate.predictions import PredictedChanges, predicted_changes,
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import BASELINE_TRIAL, Purpose, Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 
 
 @dataclass(frozen=True)

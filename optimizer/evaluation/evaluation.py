@@ -21,7 +21,7 @@ from optimizer.objective.objective import Metrics, Objective, pareto_front
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose, Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from sampler.space.latent import encode_columns
 from sampler.workload.metric_table import TIME_BASED
 

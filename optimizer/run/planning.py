@@ -33,7 +33,7 @@ from optimizer.strategies.strategy import Strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose, Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from sampler.workload.measurable import why_unread
 from sampler.workload.workload import Workload
 

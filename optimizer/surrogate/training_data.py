@@ -22,7 +22,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.trials.history import History
 from optimizer.trials.problem import Prior, PriorJob, PriorTrial, Problem
 from optimizer.trials.trial import Purpose, Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from sampler.space.latent import SPECIAL_SHARE, encode
 from sampler.space.space import Configuration, Space
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from sampler.bench.bench_folder import PreparedNote, read_note, write_note
 from sampler.bench.bench_plan import (
     HELD_FROM,
     TRACE,
@@ -22,7 +23,6 @@ from sampler.bench.bench_plan import (
     measured_flags,
     preparing_flags,
 )
-from sampler.bench.db_bench_output import complaint, parse_output
 from sampler.bench.following import Counting, readings
 from sampler.bench.installed import (
     InstalledDbBench,
@@ -31,24 +31,24 @@ from sampler.bench.installed import (
     require_same_version,
 )
 from sampler.bench.metrics import MissingMeasurement, censored_metrics, stored_bytes, trial_metrics
-from sampler.bench.query_trace import write_slice
-from sampler.bench.run_log import (
-    RocksdbLog,
+from sampler.bench.outcome import (
+    EndedProcess,
+    Ending,
+    Outcome,
+    TrialState,
     clock_problem,
     ending_problem,
-    read_text,
     unreplayed,
     unrest,
 )
+from sampler.bench.output import RocksdbLog, complaint, parse_output, read_text
+from sampler.bench.query_trace import write_slice
+from sampler.bench.runner import Following
 from sampler.common.atomic_write import write_private
 from sampler.machine.machine import PROC, host_name, line_of
 from sampler.rocksdb.log_reader import LogReader
 from sampler.rocksdb.options_file import CF, format_options
 from sampler.rocksdb.parameters import catalogue
-from sampler.runner.bench_folder import PreparedNote, read_note, write_note
-from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.process import EndedProcess, Ending
-from sampler.runner.runner import Following
 from sampler.space.space import Configuration, memory_bytes
 from sampler.workload.measurable import why_counted, why_untold
 from sampler.workload.workload import Prepare, Workload

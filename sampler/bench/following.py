@@ -22,11 +22,9 @@ from pathlib import Path
 from statistics import median
 
 from sampler.bench.bench_plan import BenchPlan, command_line, reading_flags
-from sampler.bench.db_bench_output import complaint, parse_output
-from sampler.bench.run_log import read_text
+from sampler.bench.outcome import EndedProcess, Ending, Outcome
+from sampler.bench.output import complaint, parse_output, read_text
 from sampler.rocksdb.parameters import Value
-from sampler.runner.outcome import Outcome
-from sampler.runner.process import EndedProcess, Ending
 from sampler.space.space import Configuration
 from sampler.workload.measurable import COLD, KINDS, TRANSACTIONS, UNTOLD, why_unread
 from sampler.workload.workload import Workload

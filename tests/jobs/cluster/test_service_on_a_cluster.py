@@ -14,7 +14,7 @@ from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
 from jobs.queue.lifecycle import WAITS, cancel_stored
 from jobs.specification.named_files import specify
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.cluster.bench_cluster import BenchCluster, bench_cluster
 from tests.support.jobs.service_desk import wait_until
 

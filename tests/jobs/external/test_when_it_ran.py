@@ -17,7 +17,7 @@ from jobs.external.external import ExternalJobs
 from jobs.external.reported_trials import ReportedTrial, ReportedTrials
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose, Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.jobs.elsewhere import submit_external
 from tests.support.optimizer.pretend_bench import START, bowl, problem_of, trial_of
 

@@ -14,9 +14,9 @@ from jobs.specification.request import parse_warm_start
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification
 from jobs.specification.warm_start import DOCUMENT, prior_of, require_job
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
 from sampler.machine.machine import host_name
-from sampler.runner.settings import Settings
 from tests.support.jobs.instant import Watcher, write_space, write_workload
 
 

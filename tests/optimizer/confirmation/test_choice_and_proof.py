@@ -11,7 +11,7 @@ from optimizer.objective.objective import Limit, Objective, Term
 from optimizer.results.result import proof_pairs
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose, Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.optimizer.pretend_bench import (
     Job,
     PretendBench,

@@ -12,8 +12,8 @@ from optimizer.objective.objective_file import parse_weights, weights_words
 from optimizer.surrogate.predictions import predictions_of
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose
+from sampler.bench.outcome import TrialState
 from sampler.common.errors import InputError
-from sampler.runner.outcome import TrialState
 from sampler.space.space import memory_bytes
 from sampler.space.space_file import load_space
 from tests.support.optimizer.pretend_bench import PretendBench, job_of, problem_of, trial_of

@@ -9,7 +9,7 @@ from optimizer.objective.objective import Limit, Objective, Term
 from optimizer.run.planning import Budget, plan_of
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose, Trial
-from sampler.runner.outcome import Outcome, TrialState
+from sampler.bench.outcome import Outcome, TrialState
 from tests.support.optimizer.pretend_bench import (
     Job,
     PretendBench,

@@ -14,7 +14,7 @@ from optimizer.run.planning import ProgressTracker
 from optimizer.strategies.genetic import searched_parameters
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from sampler.space.space import memory_bytes
 from sampler.space.space_file import load_space
 from tests.support.optimizer.asking_runner import AskingRunner, drawn

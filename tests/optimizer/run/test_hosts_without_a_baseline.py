@@ -13,7 +13,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Limit, Objective, Term
 from optimizer.trials.history import History
 from optimizer.trials.trial import BASELINE_TRIAL, Phase, Purpose, Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.optimizer.pretend_bench import (
     ListLog,
     Watcher,

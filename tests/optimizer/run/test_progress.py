@@ -4,7 +4,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.run.planning import ProgressTracker
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.optimizer.pretend_bench import Job, PretendBench, job_of, problem_of, trial_of
 
 pytestmark = pytest.mark.usefixtures("quick_ranking", "unranked")

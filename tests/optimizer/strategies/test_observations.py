@@ -15,7 +15,7 @@ from optimizer.strategies.draws import (
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose, Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.optimizer.pretend_bench import bowl, flat, problem_of, trial_of
 
 WAF = Objective("waf", (Term("waf", "min"),), (Limit("sa", at_most=2.0),))

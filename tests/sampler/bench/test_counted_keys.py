@@ -8,10 +8,9 @@ import pytest
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.following import Counting
 from sampler.bench.installed import InstalledDbBench
+from sampler.bench.outcome import EndedProcess, Ending, Outcome, TrialState
+from sampler.bench.settings import Settings
 from sampler.rocksdb.options_file import CF, OptionsFile
-from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.process import EndedProcess, Ending
-from sampler.runner.settings import Settings
 from sampler.workload.db_bench_benchmarks import BENCHMARKS
 from sampler.workload.measurable import why_counted, why_untold
 from sampler.workload.metric_table import db_bench_metrics

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from sampler.bench.bench_folder import FOLDER
 from sampler.bench.db_bench import Preparing
 from sampler.bench.installed import InstalledDbBench
-from sampler.runner.bench_folder import FOLDER
-from sampler.runner.outcome import TrialState
-from sampler.runner.runner import LocalRunner
-from sampler.runner.settings import Settings
+from sampler.bench.outcome import TrialState
+from sampler.bench.runner import LocalRunner
+from sampler.bench.settings import Settings
 from sampler.space.space import Configuration
 from sampler.workload.workload import Prepare
 from tests.support.sampler.real_runs import Keeping, Kept, tiny_plan

@@ -11,11 +11,10 @@ from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.db_bench import DbBench
 from sampler.bench.following import Reading, readings
 from sampler.bench.installed import InstalledDbBench
+from sampler.bench.outcome import EndedProcess, Ending, Outcome, TrialState
+from sampler.bench.runner import LocalRunner
+from sampler.bench.settings import Settings
 from sampler.machine.machine import file_system
-from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.process import EndedProcess, Ending
-from sampler.runner.runner import LocalRunner
-from sampler.runner.settings import Settings
 from sampler.space.space import Configuration
 from sampler.workload.measurable import COLD, KINDS, READS, why_unread
 from sampler.workload.metric_table import db_bench_metrics, metric_unit

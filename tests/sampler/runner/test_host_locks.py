@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from sampler.bench.host_lock import MARK, default_lock_path, host_lock
 from sampler.common.errors import InputError
 from sampler.machine.machine import is_alive, kill_marked, own_process, start_time
-from sampler.runner.host_lock import MARK, default_lock_path, host_lock
 from tests.support import ROOT
 from tests.support.sampler.watching import gone, read_line
 

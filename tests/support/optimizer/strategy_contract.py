@@ -17,7 +17,7 @@ from optimizer.strategies.strategy import Proposal
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose, Trial
-from sampler.runner.outcome import Outcome, TrialState
+from sampler.bench.outcome import Outcome, TrialState
 from sampler.space.space import digest, memory_bytes
 from sampler.space.space_file import load_space, space_from_document
 from tests.support.optimizer.pretend_bench import (

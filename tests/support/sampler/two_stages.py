@@ -7,10 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sampler.bench.run_log import ending_problem
-from sampler.runner.bench_folder import PreparedNote, write_note
-from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.process import EndedProcess, Ending
+from sampler.bench.bench_folder import PreparedNote, write_note
+from sampler.bench.outcome import EndedProcess, Ending, Outcome, TrialState, ending_problem
 from sampler.space.space import Configuration
 
 
@@ -55,7 +53,7 @@ class Filling:
 
 @dataclass(frozen=True)
 class TwoStages:
-    """Meets ``sampler.runner.runner.Benchmark``; what it prints last is its figure."""
+    """Meets ``sampler.bench.runner.Benchmark``; what it prints last is its figure."""
 
     first: str
     second: str

@@ -19,21 +19,21 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Protocol
 
-from sampler.common.atomic_write import make_private_folder
-from sampler.common.errors import InputError
-from sampler.machine import speed_probe
-from sampler.machine.host_load import CpuMoment, others_demand, read_moment
-from sampler.machine.machine import kill_marked
-from sampler.runner.bench_folder import (
+from sampler.bench.bench_folder import (
     PreparedCopies,
     remove_leftovers,
     require_space,
     trial_folder,
 )
-from sampler.runner.host_lock import MARK, host_lock
-from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.process import BenchProcess, EndedProcess, Ending, Limits, tied
-from sampler.runner.settings import Settings
+from sampler.bench.host_lock import MARK, host_lock
+from sampler.bench.outcome import EndedProcess, Ending, Outcome, TrialState
+from sampler.bench.process import BenchProcess, Limits, tied
+from sampler.bench.settings import Settings
+from sampler.common.atomic_write import make_private_folder
+from sampler.common.errors import InputError
+from sampler.machine import speed_probe
+from sampler.machine.host_load import CpuMoment, others_demand, read_moment
+from sampler.machine.machine import kill_marked
 from sampler.space.space import Configuration
 from sampler.workload.metric_table import MACHINE
 
