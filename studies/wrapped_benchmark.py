@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sampler.bench.outcome import EndedProcess, Outcome
-from sampler.bench.runner import Benchmark, Following, Preparation
+from sampler.bench.runner import Benchmark, Stage
 from sampler.space.space import Configuration
 
 
@@ -31,7 +31,7 @@ class WrappedBenchmark:
         """As the other's."""
         return self._benchmark.prepare(configuration, folder)
 
-    def preparing(self, configuration: Configuration, folder: Path) -> Preparation | None:
+    def preparing(self, configuration: Configuration, folder: Path) -> Stage | None:
         """As the other's."""
         return self._benchmark.preparing(configuration, folder)
 
@@ -56,6 +56,6 @@ class WrappedBenchmark:
 
     def following(
         self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: int
-    ) -> Sequence[Following]:
+    ) -> Sequence[Stage]:
         """As the other's."""
         return self._benchmark.following(configuration, folder, outcome, reads=reads)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from sampler.bench.bench_folder import FOLDER
-from sampler.bench.db_bench import Preparing
+from sampler.bench.db_bench import Filling
 from sampler.bench.installed import InstalledDbBench
 from sampler.bench.outcome import TrialState
 from sampler.bench.runner import LocalRunner
@@ -185,7 +185,7 @@ def test_options_that_exclude_each_other_fail_while_it_is_prepared(
 def key(installed: InstalledDbBench, configuration: Configuration, **load: object) -> str | None:
     plan = tiny_plan(installed, "all", **{**READING, **load})
     assert plan.workload.prepare is not None
-    preparing = Preparing(installed, plan, plan.workload.prepare, configuration, Path())
+    preparing = Filling(installed, plan, plan.workload.prepare, configuration, Path())
     return preparing.key()
 
 

@@ -11,7 +11,7 @@ from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench
 from sampler.bench.outcome import Outcome, TrialState
 from sampler.bench.output import BenchmarkLine, RocksdbLog, parse_output
-from sampler.bench.runner import Following, LocalRunner
+from sampler.bench.runner import LocalRunner, Stage
 from sampler.bench.settings import Settings
 from sampler.rocksdb.log_reader import LogReader
 from sampler.rocksdb.options_file import CF, OptionsFile, parse_options
@@ -58,7 +58,7 @@ class Leaving(Scanned):
 
     def following(
         self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: int
-    ) -> Sequence[Following]:
+    ) -> Sequence[Stage]:
         self.lines = parse_output((folder / "stdout").read_text()).lines
         self.log = LogReader(folder / "db" / "LOG", RocksdbLog).read()
         self.options = parse_options((folder / "OPTIONS.ini").read_text())
