@@ -33,7 +33,7 @@ from sampler.common.atomic_write import make_private_folder
 from sampler.common.errors import InputError
 from sampler.machine import speed_probe
 from sampler.machine.host_load import CpuMoment, others_demand, read_moment
-from sampler.machine.machine import kill_marked
+from sampler.machine.machine import kill_marked, seen_processes
 from sampler.space.space import Configuration
 from sampler.workload.metric_table import MACHINE
 
@@ -270,12 +270,13 @@ class LocalRunner:
                 cutoff_seconds=cutoff_seconds,
                 free_bytes=self._settings.free_bytes,
             )
+            before = seen_processes()
             processes = self._processes(
                 configuration, folder, limits, {MARK: token}, lock, share=share, reads=reads
             )
             running = next(processes)
             # What left the process group is found by its environment, and ended too.
-            closing.callback(kill_marked, MARK, token)
+            closing.callback(kill_marked, MARK, token, before)
             self._flight = _Flight(processes, running, closing.pop_all())
 
     def wait(self, timeout: float) -> Outcome | None:
