@@ -22,9 +22,8 @@ from api.http.problems import EVERYWHERE, ProblemError, described
 from api.services.dependencies import ServiceDep
 from db.connection.engine import present
 from db.connection.migrate import is_current
-from db.hosts import excluded_hosts, read_hosts
 from db.jobs.job_store import standings
-from db.leases import BENCH, is_led
+from db.leases import BENCH, excluded_hosts, is_led, read_hosts
 from db.nightly.batches import last_ended, next_times
 from db.schema.job_row import JobState
 from sampler.bench.outcome import TrialState

@@ -19,8 +19,8 @@ from starlette.datastructures import MutableHeaders
 from api.http.problems import ProblemError, shortened
 from api.http.responses import Exports
 from api.services.job_streams import JobStreams
-from db.hosts import read_hosts
 from db.jobs.job_store import JobStore
+from db.leases import read_hosts
 from db.schema.job_row import ENDED, JobKind, JobRow
 from db.workloads import workload_documents
 from jobs.queue.service_settings import ServiceSettings

@@ -13,10 +13,9 @@ from typing import Any
 import structlog
 from sqlalchemy import Engine
 
-from db.hosts import see_host
 from db.jobs.job_queue import state_of
 from db.jobs.job_store import JobStore
-from db.leases import LeaseHeld, spoken
+from db.leases import LeaseHeld, see_host, spoken
 from db.schema.job_row import LIVE, JobRow, JobState
 from jobs.execution.assembly import (
     Assembly,

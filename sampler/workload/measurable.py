@@ -180,11 +180,8 @@ def load_problems(workload: Workload) -> Iterator[InputError]:
     prepare = workload.prepare
     for field, asked in (("threads", workload), ("prepare.threads", prepare)):
         if asked and asked.threads > MOST_THREADS:
-            problem = (
-                f"{asked.threads:,} is above {MOST_THREADS:,}: db_bench starts a thread of the "
-            )
-            problem += f"operating system for each; write at most {MOST_THREADS:,}"
-            yield InputError(f"workload.{field}", problem)
+            fix = f"each is a thread of the operating system; write at most {MOST_THREADS:,}"
+            yield InputError(f"workload.{field}", f"{asked.threads:,}: {fix}")
     yield from _replays(workload)
     yield from _needs(workload.runs, flags, "workload.benchmarks", "flags")
     if prepare:

@@ -7,8 +7,8 @@ from sqlalchemy import Engine
 
 from api.app import make_app
 from api.services.dependencies import builds_here
-from db.hosts import see_host
 from db.jobs.job_store import JobStore
+from db.leases import see_host
 from jobs.specification.named_files import specify
 from sampler.bench.builds import advertised
 from sampler.bench.installed import InstalledDbBench
