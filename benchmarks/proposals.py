@@ -21,7 +21,7 @@ import numpy as np
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.strategies.registry import find_strategy
 from optimizer.strategies.strategy import Strategy
-from optimizer.trials.history import History
+from optimizer.trials.trial import History
 from sampler.machine.machine import fingerprint
 from studies.search.best import Effort
 from studies.search.function import TestFunction

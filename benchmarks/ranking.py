@@ -19,7 +19,7 @@ from models.random_forest import FeatureMatrix
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results.search_document import learned_document
 from optimizer.strategies.registry import find_strategy
-from optimizer.trials.history import History
+from optimizer.trials.trial import History
 from studies.search.best import Effort
 from studies.search.functions import Functions
 from studies.search.run import run

@@ -31,10 +31,9 @@ from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assembly_of
 from jobs.specification.specification import Specification, checked
 from optimizer.objective.objective_file import load_objective, objective_document
-from optimizer.run.driver import Driver
+from optimizer.run.driver import Driver, tune
 from optimizer.run.planning import Budget, RunProgress
 from optimizer.run.ports import Unwatched
-from optimizer.run.tuning import tune
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.trial import Trial
 

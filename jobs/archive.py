@@ -34,18 +34,17 @@ from jobs.specification.named_files import (
     untrusted_document,
     untrusted_names,
 )
+from jobs.specification.resolved_job import DOCUMENT as PRIOR
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import (
     MOST_TRIALS,
     Specification,
     specification_from_document,
 )
-from jobs.specification.warm_start import DOCUMENT as PRIOR
 from optimizer.run.planning import ProgressTracker
 from optimizer.run.ports import DECLARED_TEST, HOSTS_EXCLUDED
-from optimizer.trials.history import History
 from optimizer.trials.problem import Prior
-from optimizer.trials.trial import Basis, Phase, Purpose, Trial
+from optimizer.trials.trial import Basis, History, Phase, Purpose, Trial
 from sampler.bench.outcome import TrialState
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from jobs.queue.service_settings import CONFIGURED_LIBRARIES
-from optimizer.run.tuning import load_libraries
+from optimizer.strategies.registry import load_libraries
 from sampler.bench.installed import InstalledDbBench, find_db_bench, probe
 from sampler.bench.settings import Settings
 from tests.support import AT_ONCE

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, JsonValue, Tag
 
 from db.schema.job_row import JobKind, JobRow, JobState, ListedJob
-from jobs.external.reported_trials import ReportedTrial
+from jobs.external import ReportedTrial
 from jobs.specification.experiments import (
     CompareRequest,
     ExplainRequest,
@@ -22,7 +22,7 @@ from optimizer.trials.trial import Trial
 from sampler.bench.outcome import TrialState
 
 if TYPE_CHECKING:
-    from optimizer.run.driver import AskedTrials
+    from optimizer.run.ports import AskedTrials
 
 
 def body(*examples: dict[str, Any]) -> ConfigDict:

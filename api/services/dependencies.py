@@ -32,7 +32,7 @@ from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
 
 if TYPE_CHECKING:
-    from jobs.external.external import ExternalJobs
+    from jobs.external import ExternalJobs
 
 
 MOST_WAITING = 32
@@ -184,7 +184,7 @@ class Service:
     @cached_property
     def external(self) -> ExternalJobs:
         """The jobs that users' own runners measure; one for all requests."""
-        from jobs.external.external import ExternalJobs
+        from jobs.external import ExternalJobs
 
         return ExternalJobs(self.engine)
 

@@ -49,7 +49,7 @@ def job_ranking(service: Service, job: JobRow) -> tuple[ParameterRanking, bool]:
     found = result_of(service, job) if final else service.store.recall(job.id, "ranking")
     standing = job.standing or {}
     if found is None and is_external(job) and 0 < standing.get("done", 0) <= _MOST_LIVE:
-        from jobs.external.external import live_ranking
+        from jobs.external import live_ranking
 
         found = live_ranking(service.engine, job)
     if found is None:

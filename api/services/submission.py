@@ -43,7 +43,7 @@ from jobs.batch.batch_plan import (
 from jobs.queue import lifecycle
 from jobs.specification.experiments import REQUESTS, AnySpecification, ExperimentRequest, job_kind
 from jobs.specification.request import JobRequest
-from jobs.specification.resolved_job import resolve
+from jobs.specification.resolved_job import require_job, resolve
 from jobs.specification.specification import (
     Specification,
     asked_for,
@@ -52,7 +52,6 @@ from jobs.specification.specification import (
     specification_from_document,
     usual_objective,
 )
-from jobs.specification.warm_start import require_job
 from optimizer.objective.objective_file import load_objective, objective_document
 from sampler.bench.builds import DEFAULT_BUILD
 from sampler.bench.installed import InstalledDbBench

@@ -135,7 +135,7 @@ def _measure(
     from db.leases import LeaseHeld
     from jobs.experiments.experiment import Experiment, no_runs
     from jobs.experiments.explain import explanation_check, finished_job
-    from optimizer.budget.sample_size import parse_detect
+    from optimizer.budget.power import parse_detect
     from sampler.bench.settings import load_settings
 
     if url is not None or (db is None and os.environ.get("ROCKTUNE_URL")):

@@ -116,8 +116,8 @@ def _run(
     from db.schema.job_row import JobState
     from jobs.execution.held_job import JobCancelled
     from jobs.results.outcome import job_outcome
+    from jobs.specification.resolved_job import require_job
     from jobs.specification.specification import on_build_of
-    from jobs.specification.warm_start import require_job
 
     console = TextConsole(stderr=True)
     store = JobStore(engine)

@@ -28,12 +28,11 @@ from jobs.execution.held_job import JobCancelled, held_job, is_away, renewed_mea
 from jobs.report.artifacts import conclude_job, report_html
 from jobs.results.outcome import JobOutcome, keep_outcome
 from jobs.specification.named_files import require_trusted
+from jobs.specification.resolved_job import frozen_prior, hosts_in, said_of
 from jobs.specification.specification import Specification, specification_from_document
-from jobs.specification.warm_start import frozen_prior, hosts_in, said_of
-from optimizer.run.driver import Driver
+from optimizer.run.driver import Driver, tune
 from optimizer.run.planning import Budget, RunProgress
 from optimizer.run.ports import LeaseLost, RunObserver
-from optimizer.run.tuning import tune
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.trial import Phase, Trial
 from sampler.bench.builds import advertised

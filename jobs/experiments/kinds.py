@@ -42,7 +42,7 @@ from jobs.specification.specification import (
     Specification,
     specification_from_document,
 )
-from optimizer.budget.sample_size import parse_detect
+from optimizer.budget.power import parse_detect
 from sampler.bench.builds import JAVA
 from sampler.bench.settings import Settings
 from sampler.common.errors import InputError, noting, refuse_noted

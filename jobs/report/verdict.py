@@ -8,8 +8,14 @@ from jobs.charts.chart import drawable
 from jobs.report.section import Cell, Column, Items, Section, Table, Text
 from jobs.results.figures import amount_with_unit, metric_amount
 from optimizer.budget.budget import confirmation_words
-from optimizer.budget.power import ALPHA, LEAST_PAIRS, p_figure, smallest_change
-from optimizer.budget.sample_size import percent_words, sample_size_words
+from optimizer.budget.power import (
+    ALPHA,
+    LEAST_PAIRS,
+    p_figure,
+    percent_words,
+    sample_size_words,
+    smallest_change,
+)
 from optimizer.confirmation.paired_tests import Change
 from optimizer.evaluation.machine_effect import machine_words
 from optimizer.objective.objective import kept_words

@@ -78,13 +78,12 @@ def specify(*, find: Find = as_written, **settings: Any) -> Specification:
     if "start_from" in settings:
         with noting(found):
             starts = read_starts(settings["start_from"], find)
-    refuse_noted(found)
-    draft, limits = asked_for(request, _named(**named, start_from=starts), found)
-    refuse_noted(found)
-    return checked(draft, limits)
+    draft, limits = asked_for(request, _named(found, **named, start_from=starts), found)
+    return checked(draft, limits, found)
 
 
 def _named(
+    found: list[InputError],
     *,
     workload: str,
     space: str,
@@ -93,8 +92,7 @@ def _named(
     db_bench: str | None = None,
     start_from: Sequence[Mapping[str, Any]] | None = None,
 ) -> Specification:
-    """A draft with all documents that are named, read; an InputError tells all that are none."""
-    found: list[InputError] = []
+    """A draft with all documents that can be read; ``found`` receives why others cannot."""
     documents: dict[str, Any] = {}
     usual, named, options = "paper", None, None
     with noting(found):
@@ -107,7 +105,6 @@ def _named(
         documents["objective"] = objective_document(load_objective(objective or usual))
     with noting(found):
         named, options = baseline_named(baseline)
-    refuse_noted(found)
     if db_bench is not None and "/" in db_bench:  # so that it is the same program from anywhere
         db_bench = str(Path(db_bench).expanduser().absolute())
     return Specification.model_construct(

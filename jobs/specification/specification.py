@@ -17,7 +17,7 @@ from db.schema.job_row import JobKind, JobRow
 from jobs.specification.request import NONE, JobRequest, JobSettings, WarmStart, require_file
 from jobs.specification.start_from import require_sizes, require_starts
 from optimizer.budget.budget import LEAST_TRIALS, divide
-from optimizer.budget.sample_size import LEAST_TRIALS_TO_DETECT, MOST_DETECTED, parse_detect
+from optimizer.budget.power import LEAST_TRIALS_TO_DETECT, MOST_DETECTED, parse_detect
 from optimizer.objective.objective import Limit, Objective, parse_limit, require_possible
 from optimizer.objective.objective_file import (
     limit_document,
@@ -209,17 +209,23 @@ def _search(
     return SearchSettings.model_validate(search)
 
 
-def checked(draft: Specification, limits: Sequence[Limit] = ()) -> Specification:
-    """A specification whose fields were checked one by one, checked as a whole, or an InputError.
+def checked(
+    draft: Specification, limits: Sequence[Limit] = (), noted: Sequence[InputError] = ()
+) -> Specification:
+    """A specification whose fields were checked one by one, checked as a whole.
 
-    Its documents may come from anywhere. ``limits`` are added to those of the objective.
+    Its documents may come from anywhere; it lacks those that could not be read. ``limits`` are
+    added to those of the objective.
+
+    Raises:
+        InputError: All that is wrong, what was ``noted`` before first.
     """
     from optimizer.strategies.registry import find_strategy
 
-    search = draft.search
-    found = [*_wrong_budget(draft), *wrong_scale_or_seed(draft.scale, draft.seed)]
+    search, there = draft.search, draft.model_fields_set
+    found = [*noted, *_wrong_budget(draft), *wrong_scale_or_seed(draft.scale, draft.seed)]
     trials = DEFAULT_TRIALS if draft.trials is draft.minutes is None else draft.trials
-    starts, objective = draft.start_from, draft.objective
+    starts = draft.start_from
     if search.cutoff and not 1 <= search.cutoff < 1e6:  # would end the baseline, or never anything
         problem = f"{search.cutoff:g} is neither 0 nor at least 1; 4 is the default"
         found.append(InputError("cutoff", problem))
@@ -234,25 +240,27 @@ def checked(draft: Specification, limits: Sequence[Limit] = ()) -> Specification
             problem = f"{search.samples} samples of {explore} configurations leave none to search"
             found.append(InputError("samples", f"{problem}; write at most {explore - 1}"))
     load: Workload | None = None
-    with noting(found):
-        load = workload_from_document(draft.workload)
+    if "workload" in there:
+        with noting(found):
+            load = workload_from_document(draft.workload)
+        with noting(found):
+            _require_build(draft.db_bench, draft.workload)
     space: Space | None = None
-    with noting(found):
-        space = space_from_document(draft.space)
+    if "space" in there:
+        with noting(found):
+            space = space_from_document(draft.space)
     goal: Objective | None = None
-    with noting(found):
-        goal = objective_from_document(objective)
-        _require_detectable(search, goal, trials)
+    if "objective" in there:
+        with noting(found):
+            goal = objective_from_document(draft.objective)
+            _require_detectable(search, goal, trials)
     if load is not None and starts is not None:
         with noting(found):
             require_sizes(starts, load)
     if load is not None and goal is not None:
         with noting(found):
             require_terms(goal, load)
-            whole = _limited(goal, limits, load)
-            if limits:
-                rows = [limit_document(limit) for limit in whole.limits]
-                objective = {**objective, "limit": rows}
+            goal = _limited(goal, limits, load)
     with noting(found):
         require_file(draft.column_family, draft.baseline_options)
     if draft.baseline_options is not None:
@@ -262,8 +270,6 @@ def checked(draft: Specification, limits: Sequence[Limit] = ()) -> Specification
             )
             if space is not None and _searches(space, search, "bloom_bits"):
                 require_known_filter(file, name="baseline_options")
-    with noting(found):
-        _require_build(draft.db_bench, draft.workload)
     if draft.host_kind is not None and not is_build_name(draft.host_kind):
         problem = (
             f"{draft.host_kind!r} is not a kind; use at most 64 letters, digits, dots and dashes"
@@ -273,6 +279,9 @@ def checked(draft: Specification, limits: Sequence[Limit] = ()) -> Specification
         with noting(found):
             _require_larger(draft.confirm_scale, load, draft.scale)
     refuse_noted(found)
+    objective = draft.objective
+    if limits and goal is not None:
+        objective = {**objective, "limit": [limit_document(limit) for limit in goal.limits]}
     # The build in use has a name, too: the same job has the same digest either way.
     build = None if draft.db_bench == DEFAULT_BUILD else draft.db_bench
     settled = {"trials": trials, "objective": objective, "start_from": starts, "db_bench": build}

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jobs.specification.request import NONE
-from optimizer.trials.problem import Problem, StartingPoint
+from optimizer.trials.problem import Problem, StartingPoint, starting_point
 from sampler.bench.user_options import require_known_filter
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.kioxia_guide.document import (
@@ -78,7 +78,6 @@ def starting_points(
     knew no such points, and of which only strategies with models began at any.
     """
     from optimizer.strategies.registry import STRATEGIES
-    from optimizer.strategies.strategy import starting_point
 
     if asked is None:
         strategy = STRATEGIES.get(problem.strategy)

@@ -38,9 +38,8 @@ from optimizer.objective.objective_file import (
     weights_words,
 )
 from optimizer.surrogate.predictions import Prediction, predictions_of
-from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Trial
+from optimizer.trials.trial import History, Trial
 from sampler.common.errors import InputError
 from sampler.workload.metric_table import MACHINE, Direction
 

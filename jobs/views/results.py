@@ -39,9 +39,8 @@ from optimizer.explanation.explanation import NOTHING_EXPLAINED, explanation_doc
 from optimizer.results.document import Result
 from optimizer.results.ranking import ParameterRanking
 from optimizer.surrogate.parameter_effects import Dependences, dependences
-from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Purpose
+from optimizer.trials.trial import History, Purpose
 from sampler.rocksdb.application import application_steps
 from sampler.rocksdb.changes import steps_of
 from sampler.rocksdb.options_file import parse_options

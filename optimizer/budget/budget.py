@@ -10,10 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from optimizer.budget.power import POWER, smallest_change
-from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import History, Phase, Purpose, Trial
 from sampler.workload.workload import Workload
 
 LEAST_TRIALS = 12
@@ -32,22 +30,24 @@ class SampleSizePlan:
     metric: str  # the metric of the objective that needs most pairs, or the one that was named
     spread: float  # its noise: standard deviation of the logarithm of single runs, drift left out
     runs: int  # runs of the baseline that this rests on
-    needed: int  # pairs that show the change with the probability ``POWER``
+    level: float  # the probability of showing it that the pairs are planned for
+    needed: int  # pairs that show the change with that probability
     # Planned: at least those without ``--detect``, at most what half of the budget holds.
     pairs: int
+    smallest_change: float  # that ``pairs`` show with that probability, as a ratio
     trials: int | None  # a budget that would hold ``needed``; None where nobody would wait for it
 
     def document(self) -> dict[str, Any]:
         """As JSON holds it; changes and noise in percent."""
         return {
             "change": 100 * self.change,
-            "level": POWER,
+            "level": self.level,
             "metric": self.metric,
             "noise": 100 * self.spread,
             "runs": self.runs,
             "needed": self.needed,
             "pairs": self.pairs,
-            "smallest_change": 100 * smallest_change(self.spread, self.pairs),
+            "smallest_change": 100 * self.smallest_change,
             "trials": self.trials,
         }
 

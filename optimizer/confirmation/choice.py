@@ -22,9 +22,8 @@ from optimizer.objective.objective import MOST_GAIN, SCALE, Objective
 from optimizer.strategies.changes import NOTICED, Changes
 from optimizer.strategies.registry import STRATEGIES
 from optimizer.surrogate.predictions import PredictedChanges, predicted_changes, scatter
-from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import BASELINE_TRIAL, Purpose, Trial
+from optimizer.trials.trial import BASELINE_TRIAL, History, Purpose, Trial
 from sampler.bench.outcome import TrialState
 
 

@@ -18,9 +18,8 @@ from models.importance import rank_parameters, tested_parameters
 from models.random_forest import FeatureMatrix
 from optimizer.evaluation.baseline import Baseline, mean_metrics, summarise
 from optimizer.objective.objective import Metrics, Objective, pareto_front
-from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import History, Phase, Purpose, Trial
 from sampler.bench.outcome import TrialState
 from sampler.space.latent import encode_columns
 from sampler.workload.metric_table import TIME_BASED

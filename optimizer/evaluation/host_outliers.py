@@ -14,8 +14,7 @@ import numpy as np
 from models import Floats
 from optimizer.evaluation.baseline import LEAST_BEFORE, LEAST_SPREAD, is_jump, step_variance
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.trials.history import History
-from optimizer.trials.trial import Purpose, Trial
+from optimizer.trials.trial import History, Purpose, Trial
 
 _NOISE_ALPHA = 0.001
 _NOISE_RATIO = 3.0

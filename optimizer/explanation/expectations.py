@@ -18,8 +18,8 @@ from optimizer.surrogate.training_data import (
     cube_layout,
     training_data_of,
 )
-from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
+from optimizer.trials.trial import History
 from sampler.bench.outcome import TrialState
 from sampler.space.space import holding
 

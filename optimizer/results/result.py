@@ -37,8 +37,7 @@ from optimizer.results.search_document import (
 from optimizer.strategies.registry import find_strategy
 from optimizer.surrogate.job_model import learned_of
 from optimizer.surrogate.training_data import cube_layout, teaching
-from optimizer.trials.history import History
-from optimizer.trials.trial import BASELINE_TRIAL, Purpose, Trial
+from optimizer.trials.trial import BASELINE_TRIAL, History, Purpose, Trial
 from sampler.bench.outcome import TrialState
 from sampler.workload.measurable import READS
 

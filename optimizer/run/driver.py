@@ -1,7 +1,7 @@
 """Drives one job: gives a host its next trial (``ask``), takes in what it measured (``tell``).
 
-Holds the history, the phase, the declared test and what is known of each host. Whoever measures is
-outside: ``optimizer.run.tuning`` loops over hosts, ``jobs.external`` answers a user's own runner.
+``Driver`` holds the history, the phase, the declared test and what is known of each host. Whoever
+measures is outside: ``tune`` loops over hosts, ``jobs.external`` answers a user's own runner.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -28,16 +28,21 @@ from optimizer.run.planning import Budget, ProgressTracker, hurried, plan_of, re
 from optimizer.run.ports import (
     DECLARED_TEST,
     HOSTS_EXCLUDED,
+    AskedTrials,
+    ControllerStops,
     EndedTrial,
+    Hosts,
+    LeaseLost,
+    NoHostCanMeasure,
     RunObserver,
     TrialLog,
+    TrialLostError,
     Unwatched,
 )
 from optimizer.run.steps import confirming, must_be_told_first, next_trial, require_baseline
 from optimizer.strategies.strategy import Strategy
-from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import History, Phase, Purpose, Trial
 from sampler.bench.outcome import TrialState
 
 # What is lost so often under one controller is lost by the trial, or by hosts that are broken.
@@ -45,10 +50,6 @@ from sampler.bench.outcome import TrialState
 _MOST_ATTEMPTS = 50
 _ORDER = tuple(Phase)
 _READMITTED = "used again, as no other host was left"
-
-
-class TrialLostError(RuntimeError):
-    """A trial was lost again and again."""
 
 
 @dataclass
@@ -63,15 +64,6 @@ class HostState:
     readmitted: str | None = None  # why it had been excluded, before no other host was left
     failing: bool = False  # whether the last run of its baseline failed
     ended_at: datetime | None = None  # when its last trial had ended
-
-
-@dataclass(frozen=True)
-class AskedTrials:
-    """What may be measured now."""
-
-    trials: tuple[Trial, ...]  # to be measured, in this order or side by side
-    why: str  # why there are no more than these
-    complete: bool = False  # nothing is left to measure, and nothing is out
 
 
 class Driver:
@@ -129,8 +121,7 @@ class Driver:
                 self.state(trial.host).trial = trial.number
                 self._enter(trial.phase)
             else:
-                why = trial.failure or "its controller died"
-                self.history.put(trial.lost(why, at=self.now()))
+                self.history.put(trial.lost(trial.failure or "its controller died", at=self.now()))
         for host in self.hosts:  # a controller may have ended before it had withdrawn all
             self._withdraw_of_excluded(host)
 
@@ -176,10 +167,9 @@ class Driver:
         asked = [self._begin(trial.again(), None) for trial in again[:count]]
         while len(asked) < count and (trial := self.ask(None)):
             asked.append(trial)
-        left = self.history.unfinished()
         if len(asked) == count:
             return AskedTrials(tuple(asked), "as many as requested")
-        if not left:
+        if not (left := self.history.unfinished()):
             return AskedTrials(tuple(asked), "all trials are done", complete=True)
         why = f"report {', '.join(str(trial.number) for trial in left[:10])} first"
         return AskedTrials(tuple(asked), f"the next trials depend on unfinished ones: {why}")
@@ -258,14 +248,13 @@ class Driver:
 
     def conclude(self) -> Conclusion:
         """Judges the trials by the test that was declared."""
-        excluded = {name: why for name, each in self.hosts.items() if (why := each.excluded)}
-        readmitted = {
-            name: f"{each.readmitted}; {_READMITTED}"
+        out_of_line = {
+            name: f"{each.readmitted}; {_READMITTED}" if each.readmitted else each.excluded or ""
             for name, each in self.hosts.items()
-            if each.readmitted
+            if each.readmitted or each.excluded
         }
         declared = self.log.recall(DECLARED_TEST)
-        return conclude(self.evaluation, self.plan, excluded | readmitted, declared)
+        return conclude(self.evaluation, self.plan, out_of_line, declared)
 
     def _next(self, host: str | None, beside: Sequence[str]) -> Trial | None:
         plan = self.plan
@@ -321,8 +310,8 @@ class Driver:
         """The deciding test, written down before the first of its runs."""
         plan = self.plan
         _, winner, *start = proof_subjects(self.evaluation, plan)
-        document: dict[str, Any] = declared_test(self.problem.objective, winner, plan)
-        document |= declared_clocks(self.evaluation)
+        test = declared_test(self.problem.objective, winner, plan)
+        document: dict[str, Any] = {**test, **declared_clocks(self.evaluation)}
         if start:  # it decides nothing, and is told beside the winner
             document["starting_point"] = start[0]
         if self.problem.confirm is not None:
@@ -339,8 +328,7 @@ class Driver:
             return
         if all(self.state(other).excluded is not None for other in {*connected} - {name}):
             return
-        found = host_outlier(self.evaluation, name)
-        if found is None:
+        if (found := host_outlier(self.evaluation, name)) is None:
             return
         state.excluded, state.since, state.since_told = found.why, found.since, True
         self._remember_excluded()
@@ -389,3 +377,74 @@ def _hosts_of(document: Any) -> dict[str, HostState]:
     for host, why in document.get("taken_back", {}).items():
         found.setdefault(host, HostState()).readmitted = why
     return found
+
+
+_TICK_SECONDS = 0.25
+# So long a job waits for another host before it readmits an excluded one, or ends without any.
+ALONE_SECONDS = 300.0
+
+
+def tune(driver: Driver, hosts: Hosts) -> Conclusion:
+    """Runs what is left of a job on its hosts, and judges it.
+
+    Raises:
+        InputError: The baseline cannot be measured, or the machine cannot run a trial.
+        LeaseLost: Another controller has taken the job over.
+        NoHostCanMeasure: None of the hosts that are there can measure even the baseline.
+    """
+    idle_since: datetime | None = None
+    try:
+        driver.resume(hosts.attach)
+        while _begin_all(driver, hosts) or not driver.complete():
+            idle_since = _waiting_since(driver, hosts.hosts(), idle_since)
+            ended = hosts.wait(_TICK_SECONDS)
+            if ended is None:
+                driver.observer.tick()
+            else:
+                driver.tell_ended(ended, hosts.hosts())
+        hosts.leave()
+    except (LeaseLost, ControllerStops):
+        hosts.leave()
+        raise
+    except BaseException:
+        hosts.cancel()
+        raise
+    return driver.conclude()
+
+
+def _begin_all(driver: Driver, hosts: Hosts) -> int:
+    """Begins a trial on every free host that has one; how many were begun."""
+    begun, there = 0, driver.admitted(hosts.hosts())
+    for host in there:
+        if driver.state(host).trial is None and (trial := driver.ask(host, there)):
+            hosts.start(trial, host=host, cutoff_seconds=driver.cutoff(trial))
+            begun += 1
+    return begun
+
+
+def _waiting_since(
+    driver: Driver, there: Sequence[str], since: datetime | None
+) -> datetime | None:
+    """Since when nothing is in flight though hosts are there; None: that is not so.
+
+    After ``ALONE_SECONDS`` hosts that are all excluded are readmitted.
+
+    Raises:
+        NoHostCanMeasure: They are not excluded, and the baseline fails on them.
+    """
+    if driver.busy or not there:
+        return None
+    now = driver.now()
+    since = min(since or now, now)  # a clock may be set back
+    if (now - since).total_seconds() < ALONE_SECONDS:
+        return since
+    if all(driver.state(host).excluded is not None for host in there):
+        for host in there:
+            driver.readmit(host)
+        return None
+    failed = driver.withdraw_failed_baselines(there)
+    said = f"the baseline fails: {failed[-1].failure}" if failed else "the reason is unknown"
+    raise NoHostCanMeasure(
+        f"no connected host can continue ({', '.join(there)}): {said}; "
+        "fix it or connect another host, then resume the job"
+    )

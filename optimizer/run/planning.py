@@ -19,7 +19,7 @@ from optimizer.budget.budget import (
     trials_in,
     where_words,
 )
-from optimizer.budget.sample_size import (
+from optimizer.budget.power import (
     LEAST_TRIALS_TO_DETECT,
     margin_words,
     sample_size_words,
@@ -30,9 +30,8 @@ from optimizer.confirmation.choice import may_win
 from optimizer.evaluation.baseline import Baseline, summarise
 from optimizer.evaluation.evaluation import by_configuration, fittest_first
 from optimizer.strategies.strategy import Strategy
-from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import History, Phase, Purpose, Trial
 from sampler.bench.outcome import TrialState
 from sampler.workload.measurable import why_unread
 from sampler.workload.workload import Workload

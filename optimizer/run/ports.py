@@ -73,6 +73,14 @@ class LeaseLost(RuntimeError):
     """Another controller has taken the job over; nothing more may be written."""
 
 
+class TrialLostError(RuntimeError):
+    """A trial was lost again and again."""
+
+
+class NoHostCanMeasure(RuntimeError):
+    """Hosts are there, and the baseline fails on every one of them."""
+
+
 class ControllerStops(BaseException):
     """The controller ends and the job goes on later. No ``Exception``: it is no failure."""
 
@@ -102,6 +110,15 @@ class EndedTrial:
     attempt: int
     host: str
     outcome: Outcome
+
+
+@dataclass(frozen=True)
+class AskedTrials:
+    """What may be measured now."""
+
+    trials: tuple[Trial, ...]  # to be measured, in this order or side by side
+    why: str  # why there are no more than these
+    complete: bool = False  # nothing is left to measure, and nothing is out
 
 
 class Hosts(Protocol):

@@ -18,9 +18,8 @@ from optimizer.evaluation.host_outliers import suspect
 from optimizer.objective.objective import require_possible
 from optimizer.strategies.changes import simplified_version
 from optimizer.strategies.strategy import Proposal, Strategy, next_start
-from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import BASELINE_TRIAL, PackedPoint, Phase, Purpose, Trial
+from optimizer.trials.trial import BASELINE_TRIAL, History, PackedPoint, Phase, Purpose, Trial
 from sampler.bench.outcome import TrialState
 from sampler.common.errors import InputError
 from sampler.space.space import digest

@@ -19,9 +19,15 @@ from deap import tools
 
 from models.importance import beyond_chance, split_half
 from optimizer.evaluation.evaluation import Evaluation, draws_of, draws_table
-from optimizer.strategies.draws import draws_planned, propose_draw, sampled
 from optimizer.strategies.guided import Individual, drawing_from
-from optimizer.strategies.strategy import Proposal, Strategy, first_new
+from optimizer.strategies.strategy import (
+    Proposal,
+    Strategy,
+    draws_planned,
+    first_new,
+    propose_draw,
+    sampled,
+)
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.space.latent import Point

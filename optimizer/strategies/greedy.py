@@ -19,8 +19,8 @@ from typing import ClassVar
 
 from optimizer.evaluation.baseline import Baseline, summarise
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.strategies.strategy import Proposal, Strategy, next_start, planned_starts
-from optimizer.trials.problem import Problem
+from optimizer.strategies.strategy import Proposal, Strategy, next_start
+from optimizer.trials.problem import Problem, planned_starts
 from optimizer.trials.trial import BASELINE_TRIAL, Phase, Purpose, Trial
 from sampler.rocksdb.parameters import Parameter, Value
 from sampler.space.latent import SPECIAL_SHARE, Point, decode, encode

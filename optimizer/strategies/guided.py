@@ -27,8 +27,7 @@ from optimizer.evaluation.evaluation import (
     configurations_of,
     replicated,
 )
-from optimizer.strategies.draws import DrawsFirst, sampled
-from optimizer.strategies.strategy import Proposal, first_new
+from optimizer.strategies.strategy import DrawsFirst, Proposal, first_new, sampled
 from optimizer.surrogate.job_model import JobModel, surrogate_of
 from optimizer.surrogate.predictions import (
     PosteriorPrediction,
@@ -38,9 +37,8 @@ from optimizer.surrogate.predictions import (
     likely_metrics,
     posterior_prediction,
 )
-from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Basis, Phase, Purpose, Trial
+from optimizer.trials.trial import Basis, History, Phase, Purpose, Trial
 from sampler.space.latent import Design, Point
 from sampler.space.space import Configuration
 

@@ -46,8 +46,7 @@ from optimizer.surrogate.training_data import (
     teaching,
     training_data_of,
 )
-from optimizer.trials.history import MOST_IN_FLIGHT
-from optimizer.trials.trial import Purpose
+from optimizer.trials.trial import MOST_IN_FLIGHT, Purpose
 from sampler.workload.metric_table import TIME_BASED
 
 FIRST, _FIRST_WITH_PRIOR = 8, 4

@@ -39,8 +39,8 @@ from models.importance import (
 from optimizer.evaluation.evaluation import Evaluation, draws_of, draws_table
 from optimizer.surrogate.job_model import JobModel, job_surrogate
 from optimizer.surrogate.training_data import teaching
-from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
+from optimizer.trials.trial import History
 from sampler.rocksdb.parameters import Parameter, Value
 from sampler.space.latent import SPECIAL_SHARE, decode
 

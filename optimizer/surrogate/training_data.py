@@ -19,9 +19,8 @@ from models.gaussian_process.effects import Grid
 from models.gaussian_process.process import KernelInputs
 from optimizer.evaluation.baseline import Baseline
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.trials.history import History
 from optimizer.trials.problem import Prior, PriorJob, PriorTrial, Problem
-from optimizer.trials.trial import Purpose, Trial
+from optimizer.trials.trial import History, Purpose, Trial
 from sampler.bench.outcome import TrialState
 from sampler.space.latent import SPECIAL_SHARE, encode
 from sampler.space.space import Configuration, Space

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any
 
@@ -18,8 +18,8 @@ from pydantic import (
 
 from optimizer.objective.objective import Objective
 from sampler.rocksdb.parameters import Value
-from sampler.space.latent import Point, decode
-from sampler.space.space import Configuration, Space, memory_bytes
+from sampler.space.latent import Point, decode, encode
+from sampler.space.space import Configuration, Space, digest, memory_bytes
 from sampler.workload.measurable import READS
 from sampler.workload.workload import Workload
 
@@ -219,3 +219,53 @@ class Problem:
     def seed_of(self, number: int) -> int:
         """The seed of a trial's proposal: the same whatever ran before or beside it."""
         return random.Random(f"{self.seed}/{number}").getrandbits(63)
+
+
+_STARTS_SHARE = 2  # at most a half of what is explored: the rest is for the search
+
+
+def starting_point(
+    problem: Problem, name: str, given: Mapping[str, Value]
+) -> StartingPoint | None:
+    """A point of the space that is as near to given settings as may be; None: the baseline is.
+
+    Settings are values by parameter, full scale. Options that the search does not move stay where
+    the space leaves them, values outside of a range take its nearest end, and values that a choice
+    does not have are left at the baseline. Where the memory budget is too small there are fewer
+    memtables first, then smaller ones.
+    """
+    space, moving = problem.space, problem.searched
+    wanted = {
+        parameter: value
+        for parameter, value in given.items()
+        if parameter in moving
+        and (space.by_name[parameter].is_numeric or value in space.by_name[parameter].values)
+    }
+    values = {**space.start, **wanted}
+    point = encode(space, _within_memory(problem, values), memory=problem.memory)
+    point = {parameter: point[parameter] for parameter in moving}
+    found = problem.configuration(point)
+    if digest(found) == digest(space.default_configuration()):
+        return None
+    changed = [
+        f"{parameter} {space.by_name[parameter].words(found[parameter])} instead of "
+        f"{space.by_name[parameter].words(value)}"
+        for parameter, value in wanted.items()
+        if parameter in found and found[parameter] != value
+    ]
+    return StartingPoint(name, point, tuple(changed))
+
+
+def planned_starts(problem: Problem, explore: int) -> Sequence[StartingPoint]:
+    """The starting points that a budget of so many new configurations has room for."""
+    return problem.starts[: max(1, explore // _STARTS_SHARE)]
+
+
+def _within_memory(problem: Problem, values: dict[str, Value]) -> dict[str, Value]:
+    """The same with fewer memtables, where that keeps the budget; their size comes later."""
+    fewer, number = problem.space.by_name.get("max_write_buffer_number"), "max_write_buffer_number"
+    if problem.memory is None or fewer is None or number not in problem.searched:
+        return values
+    left = (problem.memory - int(values["cache_size"])) // problem.workload.column_families
+    fits = max(left // int(values["write_buffer_size"]), int(fewer.low or 0))
+    return {**values, number: min(int(values[number]), fits)}

@@ -13,8 +13,8 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.explanation.explanation import Explanation, explain_winner
 from optimizer.strategies.changes import Changes
 from optimizer.surrogate.predictions import Estimate
-from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
+from optimizer.trials.trial import History
 from sampler.space.space import Configuration
 from studies.explanation_coverage.job import Ended, Key, posed
 from studies.search.function import TestFunction

@@ -13,14 +13,12 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Objective
 from optimizer.results.result import Conclusion, both_done, proof_pairs
 from optimizer.results.search_document import search_document
-from optimizer.run.driver import Driver
+from optimizer.run.driver import Driver, tune
 from optimizer.run.planning import Budget
 from optimizer.run.ports import OneHost
-from optimizer.run.tuning import tune
 from optimizer.strategies.registry import find_strategy
-from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Purpose, Trial
+from optimizer.trials.trial import History, Purpose, Trial
 from studies.memory_log import MemoryLog
 from studies.search.function import Noise, noise_of
 from studies.search.machine import Neighbour, SimulatedMachine

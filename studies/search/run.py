@@ -14,9 +14,8 @@ from optimizer.budget.budget import LEAST_TRIALS, Plan, divide
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.run.steps import proposed_trial
 from optimizer.strategies.strategy import Proposal, Strategy, next_start
-from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import History, Phase, Purpose, Trial
 from sampler.space.space import Configuration, digest
 from studies.search.function import TestFunction
 

@@ -19,8 +19,7 @@ from scipy.special import stdtr
 
 from jobs.archive import read_archive
 from models import Floats
-from optimizer.budget.power import LIMIT_POWER, pairs_for
-from optimizer.budget.sample_size import margin_of
+from optimizer.budget.power import LIMIT_POWER, margin_of, pairs_for
 from optimizer.confirmation.paired_tests import SIGNIFICANT
 from optimizer.confirmation.proof import Pair, Verdict, judge
 from optimizer.objective.objective import Limit, Metrics, Objective, Term, limit_words, parse_limit

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
-from jobs.external.external import ExternalJobs
+from jobs.external import ExternalJobs
 from optimizer.trials.trial import Purpose
 from tests.support.jobs.elsewhere import run_to_the_end, submit_external
 

@@ -9,8 +9,7 @@ from sqlalchemy import Engine, event
 
 from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
-from jobs.external.external import ExternalJobs, live_ranking
-from jobs.external.reported_trials import ReportedTrial
+from jobs.external import ExternalJobs, ReportedTrial, live_ranking
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.bench.outcome import TrialState
 from sampler.common.errors import InputError

@@ -4,8 +4,7 @@ import pytest
 from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
-from jobs.external.external import ExternalJobs
-from jobs.external.reported_trials import ReportedTrial
+from jobs.external import ExternalJobs, ReportedTrial
 from optimizer.objective.objective import Limit, limit_words
 from optimizer.trials.trial import Trial
 from tests.support.jobs.elsewhere import measured, submit_external

@@ -12,11 +12,8 @@ from sqlalchemy import Engine, select
 from db.connection.engine import reading
 from db.schema.tables import job
 from jobs.execution.held_job import renewed_meanwhile
-from jobs.external import external
-from jobs.external.external import ExternalJobs
-from jobs.external.reported_trials import ReportedTrial, ReportedTrials
-from optimizer.trials.history import History
-from optimizer.trials.trial import Purpose, Trial
+from jobs.external import ExternalJobs, ReportedTrial, ReportedTrials, external
+from optimizer.trials.trial import History, Purpose, Trial
 from sampler.bench.outcome import TrialState
 from tests.support.jobs.elsewhere import submit_external
 from tests.support.optimizer.pretend_bench import START, bowl, problem_of, trial_of

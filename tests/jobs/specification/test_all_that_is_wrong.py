@@ -54,6 +54,14 @@ def test_every_field_of_a_specification_at_once():
     ]  # fmt: skip
 
 
+def test_settings_beside_a_file_that_cannot_be_read():
+    with pytest.raises(InputErrors) as caught:
+        specify(workload="no1", limits=["fast"], trials=3, seed=-1)
+    assert [error.field for error in caught.value.errors] == [
+        "workload", "limits", "trials", "seed",
+    ]  # fmt: skip
+
+
 def test_every_name_at_once():
     with pytest.raises(InputErrors) as caught:
         specify(workload="no1", space="no2", objective="no3", baseline="no4")

@@ -11,9 +11,8 @@ from jobs.execution.run_job import run_job
 from jobs.results.outcome import JobOutcome
 from jobs.specification.named_files import specify
 from jobs.specification.request import parse_warm_start
-from jobs.specification.resolved_job import resolve
+from jobs.specification.resolved_job import DOCUMENT, prior_of, require_job, resolve
 from jobs.specification.specification import Specification
-from jobs.specification.warm_start import DOCUMENT, prior_of, require_job
 from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
 from sampler.machine.machine import host_name

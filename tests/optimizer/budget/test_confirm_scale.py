@@ -7,9 +7,8 @@ import pytest
 from optimizer.budget.budget import Plan, confirming_seconds, divide
 from optimizer.results.result import Conclusion, fitness_by_trial, result_document
 from optimizer.run.planning import Budget, ProgressTracker, plan_of
-from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Phase, Purpose
+from optimizer.trials.trial import History, Phase, Purpose
 from tests.support.optimizer.pretend_bench import Job, bowl, flat, job_of, problem_of, trial_of
 from tests.support.optimizer.two_loads import LARGER, TwoLoads
 

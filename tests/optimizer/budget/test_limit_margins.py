@@ -6,12 +6,17 @@ import numpy as np
 import pytest
 
 from optimizer.budget.budget import divide
-from optimizer.budget.power import LIMIT_ALPHA, LIMIT_POWER, POWER, smallest_margin
-from optimizer.budget.sample_size import margin_words, with_limit_margins
+from optimizer.budget.power import (
+    LIMIT_ALPHA,
+    LIMIT_POWER,
+    POWER,
+    margin_words,
+    smallest_margin,
+    with_limit_margins,
+)
 from optimizer.confirmation.proof import declared_test, judge
 from optimizer.objective.objective import Objective, Term, limit_words, parse_limit
-from optimizer.trials.history import History
-from optimizer.trials.trial import Purpose
+from optimizer.trials.trial import History, Purpose
 from tests.support.optimizer.pretend_bench import problem_of, trial_of
 
 RNG = np.random.default_rng(49)

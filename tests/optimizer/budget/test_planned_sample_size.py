@@ -6,13 +6,19 @@ import numpy as np
 import pytest
 
 from optimizer.budget.budget import divide
-from optimizer.budget.power import MOST_PAIRS, pairs_for, smallest_change
-from optimizer.budget.sample_size import most_pairs, spread_of, trials_for, with_planned_pairs
+from optimizer.budget.power import (
+    MOST_PAIRS,
+    most_pairs,
+    pairs_for,
+    smallest_change,
+    spread_of,
+    trials_for,
+    with_planned_pairs,
+)
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results.result import Conclusion, conclude, result_document
 from optimizer.run.planning import Budget, plan_of
-from optimizer.trials.history import History
-from optimizer.trials.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import History, Phase, Purpose, Trial
 from tests.support.optimizer.asking_runner import AskingRunner
 from tests.support.optimizer.pretend_bench import (
     Job,

@@ -9,8 +9,7 @@ import pytest
 
 from optimizer.budget.budget import confirming_seconds, cutoff_seconds, divide, full_seconds
 from optimizer.run.planning import Budget, hurried, plan_of
-from optimizer.trials.history import History
-from optimizer.trials.trial import Purpose, Trial
+from optimizer.trials.trial import History, Purpose, Trial
 from tests.support.optimizer.pretend_bench import problem_of, trial_of
 
 METRICS = {"time": 2.0, "wall_seconds": 3.0, "prepare_seconds": 9.0}

@@ -1,6 +1,6 @@
 import pytest
 
-from optimizer.budget.sample_size import parse_detect, sample_size_words
+from optimizer.budget.power import parse_detect, sample_size_words
 from sampler.common.errors import InputError
 
 PLANNED = {

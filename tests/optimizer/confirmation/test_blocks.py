@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optimizer.confirmation.choice import BlockRun, next_in_block, order_of
-from optimizer.trials.history import History
-from optimizer.trials.trial import Phase, Purpose
+from optimizer.trials.trial import History, Phase, Purpose
 from tests.support.optimizer.pretend_bench import trial_of
 
 SUBJECTS = st.lists(st.integers(1, 999), min_size=2, max_size=6, unique=True)

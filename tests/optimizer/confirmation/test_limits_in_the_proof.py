@@ -11,8 +11,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Limit, Objective, Term, kept_words
 from optimizer.results.result import conclude, result_document
 from optimizer.run.planning import Budget, plan_of
-from optimizer.trials.history import History
-from optimizer.trials.trial import Purpose
+from optimizer.trials.trial import History, Purpose
 from tests.support.optimizer.pretend_bench import PretendBench, bowl, job_of, problem_of, trial_of
 
 WAF = (Term("waf", "min"),)

@@ -15,8 +15,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.machine_effect import machine_document
 from optimizer.results.result import Conclusion, conclude, result_document
 from optimizer.run.planning import Budget, plan_of
-from optimizer.trials.history import History
-from optimizer.trials.trial import Purpose, Trial
+from optimizer.trials.trial import History, Purpose, Trial
 from tests.support.optimizer.pretend_bench import (
     Job,
     ListLog,

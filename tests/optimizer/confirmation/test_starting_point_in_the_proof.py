@@ -12,9 +12,8 @@ from optimizer.results.best_document import (
     no_trade_document,
     starting_point_document,
 )
-from optimizer.strategies.strategy import starting_point
-from optimizer.trials.history import History
-from optimizer.trials.trial import Basis, Purpose, Trial
+from optimizer.trials.problem import starting_point
+from optimizer.trials.trial import Basis, History, Purpose, Trial
 from tests.support.optimizer.known_effects import additive, problem
 from tests.support.optimizer.pretend_bench import PretendBench, job_of, problem_of, trial_of
 from tests.support.optimizer.tuning_jobs import TWO_TERMS

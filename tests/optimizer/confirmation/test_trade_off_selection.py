@@ -10,8 +10,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Limit, Objective, Term, require_measured
 from optimizer.objective.objective_file import parse_weights, weights_words
 from optimizer.surrogate.predictions import predictions_of
-from optimizer.trials.history import History
-from optimizer.trials.trial import Phase, Purpose
+from optimizer.trials.trial import History, Phase, Purpose
 from sampler.bench.outcome import TrialState
 from sampler.common.errors import InputError
 from sampler.space.space import memory_bytes

@@ -6,8 +6,7 @@ from scipy import stats
 from optimizer.budget.power import ALPHA
 from optimizer.confirmation.proof import judge
 from optimizer.results.result import Conclusion
-from optimizer.trials.history import History
-from optimizer.trials.trial import Purpose
+from optimizer.trials.trial import History, Purpose
 from tests.support.optimizer.pretend_bench import PretendBench, flat, job_of, problem_of
 
 pytestmark = [pytest.mark.usefixtures("unranked"), pytest.mark.slow]

@@ -17,8 +17,7 @@ from optimizer.evaluation.evaluation import (
 )
 from optimizer.results.result import conclude, result_document
 from optimizer.run.planning import ProgressTracker
-from optimizer.trials.history import History
-from optimizer.trials.trial import Purpose, Trial
+from optimizer.trials.trial import History, Purpose, Trial
 from sampler.bench.outcome import TrialState
 from tests.support.optimizer.pretend_bench import flat, problem_of, trial_of
 

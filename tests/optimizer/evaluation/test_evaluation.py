@@ -13,8 +13,7 @@ from optimizer.evaluation import evaluation as knowledge
 from optimizer.evaluation.evaluation import (
     Evaluation,
 )
-from optimizer.trials.history import History
-from optimizer.trials.trial import Basis, Phase, Purpose, Trial
+from optimizer.trials.trial import Basis, History, Phase, Purpose, Trial
 from sampler.bench.outcome import TrialState
 from sampler.space.space_file import load_space
 from tests.support.models.quick_ranking import no_ranking

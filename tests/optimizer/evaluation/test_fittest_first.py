@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from optimizer.evaluation.baseline import Baseline, summarise
 from optimizer.evaluation.evaluation import Evaluation, fittest_first
 from optimizer.objective.objective import Objective, Term
-from optimizer.trials.history import History
-from optimizer.trials.trial import Purpose, Trial
+from optimizer.trials.trial import History, Purpose, Trial
 from tests.support.optimizer.pretend_bench import problem_of, trial_of
 
 OBJECTIVE = Objective("both", (Term("time", "min"), Term("waf", "min", 2.0)))

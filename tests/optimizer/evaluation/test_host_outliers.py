@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.host_outliers import host_outlier, measured_since
 from optimizer.objective.objective import Objective, Term
-from optimizer.trials.history import History
-from optimizer.trials.trial import Purpose, Trial
+from optimizer.trials.trial import History, Purpose, Trial
 from tests.support.optimizer.pretend_bench import problem_of, trial_of
 
 STALLS = Objective("stalls", (Term("stall_percent", "min"),))

@@ -10,8 +10,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Limit, Objective, Term, require_possible
 from optimizer.results.result import conclude
 from optimizer.run.planning import ProgressTracker, plan_of
-from optimizer.trials.history import History
-from optimizer.trials.trial import Purpose
+from optimizer.trials.trial import History, Purpose
 from sampler.common.errors import InputError
 from tests.support.optimizer.pretend_bench import (
     PretendBench,

@@ -14,8 +14,7 @@ from optimizer.surrogate.parameter_effects import (
     directions,
     parameter_effects,
 )
-from optimizer.trials.history import History
-from optimizer.trials.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import History, Phase, Purpose, Trial
 from tests.support.optimizer.pretend_bench import (
     PretendBench,
     candidates,

@@ -24,9 +24,8 @@ from optimizer.strategies.genetic import (
     in_a_row,
 )
 from optimizer.strategies.registry import find_strategy
-from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Basis, Phase, Purpose
+from optimizer.trials.trial import Basis, History, Phase, Purpose
 from sampler.bench.outcome import Outcome, TrialState
 from sampler.space.space_file import space_from_document
 from tests.support.models.quick_ranking import no_simplified

@@ -7,8 +7,7 @@ import pytest
 from optimizer.budget.budget import divide
 from optimizer.objective.objective import Limit, Objective, Term
 from optimizer.run.planning import Budget, plan_of
-from optimizer.trials.history import History
-from optimizer.trials.trial import Purpose, Trial
+from optimizer.trials.trial import History, Purpose, Trial
 from sampler.bench.outcome import Outcome, TrialState
 from tests.support.optimizer.pretend_bench import (
     Job,

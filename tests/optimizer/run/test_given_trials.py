@@ -12,8 +12,7 @@ from optimizer.confirmation.choice import candidates_of, choice_of
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.run.planning import ProgressTracker
 from optimizer.strategies.genetic import searched_parameters
-from optimizer.trials.history import History
-from optimizer.trials.trial import Phase, Purpose
+from optimizer.trials.trial import History, Phase, Purpose
 from sampler.bench.outcome import TrialState
 from sampler.space.space import memory_bytes
 from sampler.space.space_file import load_space

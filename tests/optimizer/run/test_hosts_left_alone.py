@@ -9,8 +9,8 @@ import pytest
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results import result
 from optimizer.results.result import Conclusion, result_document
-from optimizer.run.ports import HOSTS_EXCLUDED, ControllerStops, LeaseLost
-from optimizer.run.tuning import ALONE_SECONDS, NoHostCanMeasure
+from optimizer.run.driver import ALONE_SECONDS
+from optimizer.run.ports import HOSTS_EXCLUDED, ControllerStops, LeaseLost, NoHostCanMeasure
 from optimizer.trials.trial import Purpose, Trial
 from tests.support.models.quick_ranking import no_ranking, no_simplified
 from tests.support.optimizer.pretend_bench import ListLog, Watcher, bowl, problem_of

@@ -11,8 +11,7 @@ from optimizer.budget.budget import divide
 from optimizer.confirmation.choice import candidates_of, choice_of
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Limit, Objective, Term
-from optimizer.trials.history import History
-from optimizer.trials.trial import BASELINE_TRIAL, Phase, Purpose, Trial
+from optimizer.trials.trial import BASELINE_TRIAL, History, Phase, Purpose, Trial
 from sampler.bench.outcome import TrialState
 from tests.support.optimizer.pretend_bench import (
     ListLog,

@@ -14,8 +14,7 @@ from optimizer.budget.budget import divide
 from optimizer.confirmation.choice import blocks_of
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.run import steps
-from optimizer.run.driver import TrialLostError
-from optimizer.run.ports import ControllerStops, LeaseLost
+from optimizer.run.ports import ControllerStops, LeaseLost, TrialLostError
 from optimizer.strategies.changes import simplified_version
 from optimizer.trials.trial import Phase, Purpose
 from sampler.bench.outcome import TrialState

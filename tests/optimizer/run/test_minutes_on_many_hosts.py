@@ -6,10 +6,9 @@ import math
 
 import pytest
 
-from optimizer.run.driver import Driver
+from optimizer.run.driver import Driver, tune
 from optimizer.run.planning import Budget
 from optimizer.run.ports import ControllerStops
-from optimizer.run.tuning import tune
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.trial import Trial
 from tests.support.optimizer.pretend_bench import ListLog, Watcher, problem_of

@@ -2,8 +2,7 @@ import pytest
 
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.run.planning import ProgressTracker
-from optimizer.trials.history import History
-from optimizer.trials.trial import Phase, Purpose
+from optimizer.trials.trial import History, Phase, Purpose
 from sampler.bench.outcome import TrialState
 from tests.support.optimizer.pretend_bench import Job, PretendBench, job_of, problem_of, trial_of
 

@@ -12,8 +12,7 @@ from optimizer.strategies.genetic import (
     generation_of,
     searched_parameters,
 )
-from optimizer.trials.history import History
-from optimizer.trials.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import History, Phase, Purpose, Trial
 from sampler.space.space import digest
 from sampler.space.space_file import load_space
 from tests.support.optimizer.pretend_bench import (

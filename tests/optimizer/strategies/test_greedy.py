@@ -14,9 +14,8 @@ from optimizer.results.search_document import contributions_document
 from optimizer.run.planning import Budget
 from optimizer.strategies.greedy import Greedy, probes_of
 from optimizer.strategies.registry import find_strategy
-from optimizer.trials.history import History
 from optimizer.trials.problem import StartingPoint
-from optimizer.trials.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import History, Phase, Purpose, Trial
 from sampler.bench.outcome import Outcome, TrialState
 from sampler.space.latent import encode
 from sampler.space.space import digest, memory_bytes

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optimizer.strategies.draws import Axis, Observation, Observations
-from optimizer.strategies.other_optimizers import LEAST_PARENTS, POPULATION, nsga2, survivors
+from optimizer.strategies.registry import LEAST_PARENTS, POPULATION, nsga2, survivors
+from optimizer.strategies.strategy import Axis, Observation, Observations
 from optimizer.trials.trial import Phase
 from tests.support.optimizer.pretend_bench import PretendBench, candidates, job_of, problem_of
 

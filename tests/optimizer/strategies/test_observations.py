@@ -4,7 +4,7 @@ import pytest
 
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Limit, Objective, Term
-from optimizer.strategies.draws import (
+from optimizer.strategies.strategy import (
     Axis,
     Observations,
     axes_of,
@@ -12,9 +12,8 @@ from optimizer.strategies.draws import (
     observations_of,
     point_of,
 )
-from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Purpose, Trial
+from optimizer.trials.trial import History, Purpose, Trial
 from sampler.bench.outcome import TrialState
 from tests.support.optimizer.pretend_bench import bowl, flat, problem_of, trial_of
 

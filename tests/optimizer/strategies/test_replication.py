@@ -11,8 +11,7 @@ from optimizer.run.planning import Budget, plan_of
 from optimizer.strategies import guided
 from optimizer.strategies.guided import Guided
 from optimizer.strategies.strategy import Proposal
-from optimizer.trials.history import History
-from optimizer.trials.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import History, Phase, Purpose, Trial
 from sampler.bench.outcome import TrialState
 from tests.support.optimizer.pretend_bench import (
     PretendBench,

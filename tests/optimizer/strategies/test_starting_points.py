@@ -7,10 +7,9 @@ import pytest
 
 from optimizer.budget.budget import divide
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.strategies.strategy import next_start, starting_point
-from optimizer.trials.history import History
-from optimizer.trials.problem import StartingPoint
-from optimizer.trials.trial import Phase, Trial
+from optimizer.strategies.strategy import next_start
+from optimizer.trials.problem import StartingPoint, starting_point
+from optimizer.trials.trial import History, Phase, Trial
 from sampler.space.latent import decode, draw
 from sampler.space.space import default_values, memory_bytes
 from sampler.space.space_file import SHIPPED, load_space

@@ -6,9 +6,8 @@ from optimizer.budget.budget import divide
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.strategies.registry import find_strategy
 from optimizer.strategies.strategy import Proposal
-from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Purpose, Trial
+from optimizer.trials.trial import History, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.space.space_file import space_from_document
 from tests.support.optimizer.pretend_bench import (

@@ -15,8 +15,7 @@ from optimizer.results.result import Conclusion, result_document
 from optimizer.results.search_document import search_document
 from optimizer.strategies.registry import find_strategy
 from optimizer.surrogate.predictions import SAID, StoppingRule, fitness_noise, scatter
-from optimizer.trials.history import History
-from optimizer.trials.trial import Basis, Phase, Purpose
+from optimizer.trials.trial import Basis, History, Phase, Purpose
 from tests.support.optimizer.pretend_bench import (
     Job,
     PretendBench,

@@ -17,9 +17,8 @@ from optimizer.run.planning import Budget
 from optimizer.strategies.guided import DRAWS_WITH_PRIOR, Guided
 from optimizer.surrogate.job_model import surrogate_of
 from optimizer.surrogate.training_data import prior_job, teaching
-from optimizer.trials.history import History
 from optimizer.trials.problem import Prior, Problem
-from optimizer.trials.trial import Phase, Purpose
+from optimizer.trials.trial import History, Phase, Purpose
 from sampler.space.space import memory_bytes
 from sampler.space.space_file import load_space, space_from_document
 from tests.support.optimizer.pretend_bench import (

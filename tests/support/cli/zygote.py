@@ -28,7 +28,7 @@ import jobs.execution.run_job
 import jobs.report.artifacts
 import jobs.worker
 from cli.main import COMMANDS, main
-from optimizer.run.tuning import load_libraries
+from optimizer.strategies.registry import load_libraries
 from sampler.bench import runner
 from tests.support.sampler.no_neighbours import moment
 

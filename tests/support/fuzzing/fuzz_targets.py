@@ -20,7 +20,7 @@ from jobs.archive import read_archive
 from jobs.batch.batch_plan import read_batch
 from jobs.schedule import read_times
 from jobs.specification.request import parse_warm_start
-from optimizer.budget.sample_size import parse_detect
+from optimizer.budget.power import parse_detect
 from optimizer.objective.objective import parse_limit
 from optimizer.objective.objective_file import (
     objective_document,

@@ -11,8 +11,7 @@ from sqlalchemy import Engine, event
 
 from db.jobs.job_queue import enqueue_job
 from db.schema.job_row import JobState
-from jobs.external.external import ExternalJobs
-from jobs.external.reported_trials import NotAsked, ReportedTrial
+from jobs.external import ExternalJobs, NotAsked, ReportedTrial
 from jobs.queue.lifecycle import TOLD
 from jobs.specification.named_files import specify
 from optimizer.trials.trial import Trial

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from optimizer.run.tuning import MODULES
+from optimizer.strategies.registry import MODULES
 from sampler.bench.settings import Settings
 from tests.support.jobs.service_desk import wait_until
 from tests.support.jobs.worker_scene import Scene

@@ -15,9 +15,8 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.run.driver import AskedTrials, Driver
 from optimizer.run.planning import Budget
 from optimizer.strategies.registry import find_strategy
-from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import BASELINE_TRIAL, Phase, Purpose, Trial
+from optimizer.trials.trial import BASELINE_TRIAL, History, Phase, Purpose, Trial
 from sampler.bench.outcome import Outcome, TrialState
 from tests.support.optimizer.pretend_bench import ListLog, PretendBench, trial_of
 

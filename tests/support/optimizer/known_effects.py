@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Purpose
+from optimizer.trials.trial import History, Purpose
 from sampler.space.space import Space
 from sampler.space.space_file import space_from_document
 from tests.support.optimizer.pretend_bench import problem_of, trial_of

@@ -13,14 +13,12 @@ import numpy as np
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import load_objective
 from optimizer.results.result import Conclusion
-from optimizer.run.driver import Driver
+from optimizer.run.driver import Driver, tune
 from optimizer.run.planning import Budget, RunProgress
 from optimizer.run.ports import LeaseLost, OneHost
-from optimizer.run.tuning import tune
 from optimizer.strategies.registry import find_strategy
-from optimizer.trials.history import History
 from optimizer.trials.problem import Problem, SearchSettings
-from optimizer.trials.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import History, Phase, Purpose, Trial
 from sampler.bench.outcome import Outcome, TrialState
 from sampler.space.space import Space, digest
 from sampler.space.space_file import space_from_document

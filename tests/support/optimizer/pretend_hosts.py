@@ -11,10 +11,9 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from optimizer.results.result import Conclusion
-from optimizer.run.driver import Driver
+from optimizer.run.driver import Driver, tune
 from optimizer.run.planning import Budget
 from optimizer.run.ports import EndedTrial
-from optimizer.run.tuning import tune
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial

@@ -23,9 +23,8 @@ from optimizer.objective.objective_file import load_objective
 from optimizer.results.result import Conclusion, conclude, result_document
 from optimizer.strategies.registry import STRATEGIES, missing_extra
 from optimizer.surrogate.training_data import prior_job
-from optimizer.trials.history import History
 from optimizer.trials.problem import Prior, StartingPoint
-from optimizer.trials.trial import Trial
+from optimizer.trials.trial import History, Trial
 from sampler.space.latent import encode
 from sampler.space.space_file import load_space
 from tests.support.optimizer.asking_runner import AskingRunner

@@ -11,12 +11,10 @@ import pytest
 
 from optimizer.budget.budget import divide
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.strategies.draws import DrawThenSearch
 from optimizer.strategies.registry import find_strategy
-from optimizer.strategies.strategy import Proposal
-from optimizer.trials.history import History
+from optimizer.strategies.strategy import DrawThenSearch, Proposal
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import History, Phase, Purpose, Trial
 from sampler.bench.outcome import Outcome, TrialState
 from sampler.space.space import digest, memory_bytes
 from sampler.space.space_file import load_space, space_from_document

@@ -4,8 +4,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Objective, Term
 from optimizer.results.result import conclude
 from optimizer.run.planning import plan_of
-from optimizer.trials.history import History
-from optimizer.trials.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import History, Phase, Purpose, Trial
 from tests.support.optimizer.pretend_bench import Job, PretendBench, job_of, problem_of, trial_of
 
 
