@@ -19,7 +19,7 @@ from hypothesis import settings as hypothesis_settings
 from jobs.queue.service_settings import CONFIGURED_LIBRARIES
 from optimizer.strategies.registry import load_libraries
 from sampler.bench.installed import InstalledDbBench, find_db_bench, probe
-from sampler.runner.settings import Settings
+from sampler.bench.settings import Settings
 from tests.support import AT_ONCE
 from tests.support.db.databases import *  # noqa: F403
 from tests.support.db.databases import _server_url, _sqlite_template  # noqa: F401

@@ -13,7 +13,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.run.planning import ProgressTracker
 from optimizer.strategies.genetic import searched_parameters
 from optimizer.trials.trial import History, Phase, Purpose
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from sampler.space.space import memory_bytes
 from sampler.space.space_file import load_space
 from tests.support.optimizer.asking_runner import AskingRunner, drawn

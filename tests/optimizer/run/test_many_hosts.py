@@ -18,8 +18,8 @@ from optimizer.run import steps
 from optimizer.run.ports import ControllerStops, LeaseLost, TrialLostError
 from optimizer.strategies.changes import simplified_version
 from optimizer.trials.trial import Phase, Purpose
+from sampler.bench.outcome import TrialState
 from sampler.common.errors import InputError
-from sampler.runner.outcome import TrialState
 from tests.support.optimizer.pretend_bench import ListLog, Watcher, bowl, flat, problem_of
 from tests.support.optimizer.pretend_hosts import (
     PretendHost,

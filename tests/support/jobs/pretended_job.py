@@ -103,7 +103,7 @@ def finished_job(
 
 def failing(finished: JobOutcome, failure: str, *, every: int = 9) -> JobOutcome:
     """The same job with its every so many-th trial failed."""
-    from sampler.runner.outcome import TrialState
+    from sampler.bench.outcome import TrialState
 
     def broken(trial: Trial) -> Trial:
         if trial.number % every or trial.is_baseline:
