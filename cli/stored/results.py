@@ -379,7 +379,7 @@ def _measure(
     from jobs.experiments.experiment import Experiment, no_runs
     from jobs.experiments.explain import explanation_check, finished_job
     from optimizer.budget.power import parse_detect
-    from sampler.runner.settings import load_settings
+    from sampler.bench.settings import load_settings
 
     if url is not None or (db is None and os.environ.get("ROCKTUNE_URL")):
         raise InputError("--runs", "measures on this machine; give --db, or use --submit")

@@ -42,10 +42,10 @@ from optimizer.explanation.explanation import (
 from optimizer.results.document import Result
 from optimizer.strategies.changes import Changes
 from optimizer.trials.problem import Problem
+from sampler.bench.outcome import TrialState
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
 from sampler.machine.machine import host_name
-from sampler.runner.outcome import TrialState
-from sampler.runner.settings import Settings
 from sampler.space.space import Configuration, digest
 
 LEAST_RUNS, MOST_RUNS = 3, 1000

@@ -20,7 +20,7 @@ from optimizer.surrogate.training_data import (
 )
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import History
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from sampler.space.space import holding
 
 DRAWS = 40 * MEMBERS

@@ -11,7 +11,7 @@ from optimizer.results.ranking import ParameterRanking
 from optimizer.results.search import parameter_ranking
 from optimizer.run import driver
 from optimizer.trials.trial import Phase, Purpose
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.optimizer.pretend_bench import (
     STRATEGY_NAMES,
     Job,
