@@ -212,7 +212,7 @@ def test_a_baseline_outside_of_the_space_is_told_from_it():
         Evaluation(asked, history_of(asked, truth, draws=40)), winner, error=NOISE
     )
     assert found is not None and found.minimal is not None
-    gains = {step.names: step.gain.expected for step in found.steps}
+    gains = {tuple(step.names): step.gain.expected for step in found.steps}
     assert gains["compression_type",] == pytest.approx(333, abs=60)
     assert gains["max_background_jobs",] == pytest.approx(230, abs=60)
-    assert found.minimal.dropped == ("wal_bytes_per_sync",)
+    assert found.minimal.dropped == ["wal_bytes_per_sync"]
