@@ -18,10 +18,9 @@ from jobs.experiments.experiment import (
     Experiment,
     Findings,
     KeptRuns,
-    MeasuredRun,
     RunsObserver,
     Sets,
-    whole_sets,
+    runs_of_job,
 )
 from jobs.queue.lifecycle import is_external
 from jobs.report.artifacts import report_html
@@ -49,6 +48,10 @@ from sampler.runner.settings import Settings
 from sampler.space.space import Configuration, digest
 
 LEAST_RUNS, MOST_RUNS = 3, 1000
+
+
+class NothingToExplain(InputError):
+    """A job whose winner is not explained: there is none, or too little was measured."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,8 @@ def design_of(
     )
 
 
-_RUNS = "explanation_runs"
+_RUNS = "explanation-round-{}"
+_EARLIER_RUNS = "explanation_runs"  # one document for all of them
 _MEASURED_ON = ("host", "build")  # what all runs that are compared must have in common
 
 
@@ -138,7 +142,7 @@ class ExplanationCheck(Experiment):
     def measure(
         self,
         settings: Settings,
-        kept: KeptRuns,  # noqa: ARG002, its runs are kept with the job
+        kept: KeptRuns,
         observer: RunsObserver,
     ) -> Findings:
         """Measures under the job's lease, and updates its result and report; ignores ``kept``.
@@ -152,7 +156,10 @@ class ExplanationCheck(Experiment):
             retry = Retry(self.engine, pause=observer.pause, told=observer.away)
             log = RetryingLog(StoredTrialLog(self.engine, lease), retry)
             with renewed_meanwhile(self.engine, lease):
-                found = super().measure(settings, self._kept_runs(log), observer)
+                kept = runs_of_job(log, self.identity, _RUNS)
+                if not kept.runs and log.recall(_EARLIER_RUNS):
+                    observer.away("runs of an earlier version are not gone on with")
+                found = super().measure(settings, kept, observer)
             store = JobStore(self.engine)
             explanation = {name: each for name, each in found.document.items() if name != "job"}
             result = retry(lambda: store.result(self.job)) or {}
@@ -163,20 +170,6 @@ class ExplanationCheck(Experiment):
         finally:
             with unless_away(self.engine):  # then it runs out by itself
                 release(self.engine, lease)
-
-    def _kept_runs(self, log: RetryingLog) -> KeptRuns:
-        """The runs of an interrupted check of the same identity, each kept as it ends."""
-        kept = log.recall(_RUNS) or {}
-        same = all(name in kept and kept[name] == each for name, each in self.identity.items())
-        there = kept["runs"] if same and len(kept["runs"]) < self.total else []
-        there = [MeasuredRun(case="", side=each.pop("subject"), **each) for each in there]
-        runs = [run for each in whole_sets(there, self.sides).values() for run in each.values()]
-
-        def keep(run: MeasuredRun) -> None:
-            documents = [run_document(each) for each in (*runs, run)]
-            log.remember(_RUNS, {**self.identity, "runs": documents})
-
-        return KeptRuns(runs, keep)
 
 
 def finished_job(engine: Engine, number: int, *, field: str) -> JobRow:
@@ -193,20 +186,21 @@ def finished_job(engine: Engine, number: int, *, field: str) -> JobRow:
 
 def explanation_check(
     engine: Engine, job: JobRow, settings: Settings, *, runs: int, steps: int, margin: float
-) -> ExplanationCheck | None:
-    """The runs that check the explanation of a finished job; None where nothing is explained.
+) -> ExplanationCheck:
+    """The runs that check the explanation of a finished job.
 
     See ``design_of`` for ``runs``, ``steps`` and ``margin``.
 
     Raises:
         InputError: Another runner measures the job, a number is out of range, or this machine
             cannot measure it.
+        NothingToExplain: Nothing is explained.
     """
     result = JobStore(engine).result(job.id)
     assert result is not None
     explanation = explained_job(engine, job, result)["explanation"]
     if explanation is None or not explanation["steps"]:
-        return None
+        raise NothingToExplain("job", f"job {job.id} has nothing to explain")
     if is_external(job):
         raise InputError("runs", "an external runner measures this job; leave it out")
     require_trusted(engine, job.id)
@@ -220,8 +214,12 @@ def explanation_check(
         measured = measured_document(assembly, design, sets, explanation)
         return Findings(document={"job": job.id, **explanation, "measured": measured})
 
+    before = explanation.get("measured") or {}
+    identity: dict[str, Any] = {name: environment[name] for name in _MEASURED_ON}
+    # Whoever asks for a check that is complete wants new runs.
+    identity |= {"design": design.document(), "after": before.get("ended_at")}
     return ExplanationCheck(
-        identity={"design": design.document(), **{n: environment[n] for n in _MEASURED_ON}},
+        identity=identity,
         cases=[""],
         sides=list(design.configurations),
         bench=lambda _, subject: (assembly.benchmark, design.configurations[subject]),
@@ -231,13 +229,6 @@ def explanation_check(
         engine=engine,
         job=job.id,
     )
-
-
-def run_document(run: MeasuredRun) -> dict[str, Any]:
-    """A run as it is kept with the job."""
-    document = asdict(run)
-    del document["case"]
-    return document | {"subject": document.pop("side")}
 
 
 def measured_document(
