@@ -150,7 +150,8 @@ def _option(
     field, kind = request.model_fields[name], field_kind(name, request)
     again = _repeats(name, request)
     if kind == "list" and not again:
-        text = text.removesuffix(".") + ", as NAME,NAME."
+        text, *default = text.partition(" Default:")
+        text = "".join([text.removesuffix("."), ", as NAME,NAME.", *default])
     types: Mapping[str, Any] = {"whole": int, "number": float, "check": bool}
     of: Any = list[str] if again else types.get(kind, str)
     usual = False if kind == "check" else _USUAL.get(name, field.default)

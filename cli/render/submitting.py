@@ -71,8 +71,9 @@ def submittable(
 
         left_out = {"given", *names, *(() if "workload" in request.model_fields else ("replace",))}
         first, *added = inspect.signature(asking).parameters.values()
-        added = [each for each in added if each.name not in left_out]
-        asking.__signature__ = inspect.Signature([first, *own, *added])  # type: ignore[attr-defined]
+        others = [*own, *(each for each in added if each.name not in left_out)]
+        others = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in others]
+        asking.__signature__ = inspect.Signature([first, *others])  # type: ignore[attr-defined]
         options = request_options(
             request, helps, ("kind", "priority"), arguments=arguments, unasked=unasked
         )

@@ -42,7 +42,7 @@ WIDER = 1.25
 
 
 @dataclass(frozen=True)
-class Step:
+class ExplainedStep:
     """One step of the path."""
 
     names: tuple[str, ...]  # the options that change, several where they depend on each other
@@ -64,20 +64,20 @@ class Minimal:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class ExplainedWinner:
     """Why a winner is better."""
 
     trials: int  # how many the models have learned from
     fixed: tuple[str, ...]  # what the space always sets; the first step, if there is any
     fitness: Estimate  # what the models expect of the winner
-    steps: tuple[Step, ...]  # from the baseline to the winner
+    steps: tuple[ExplainedStep, ...]  # from the baseline to the winner
     minimal: Minimal | None  # none where the models do not see that the winner is better
 
 
 @one_thread()
 def explain_winner(
     evaluation: Evaluation, winner: Configuration, *, error: float
-) -> Explanation | None:
+) -> ExplainedWinner | None:
     """Explains a winner by all trials of its job.
 
     The standard error of its fitness in the proof is what counts as noise, within ``LEAST_NOISE``
@@ -129,7 +129,7 @@ def _explanation(
     minimal: Names | None,
     noise: float,
     configurations: int,
-) -> Explanation:
+) -> ExplainedWinner:
     """Puts figures to the path: all from the same draws, so that its steps add up.
 
     ``configurations`` is how many different ones were measured, of which the winner is the best.
@@ -145,12 +145,12 @@ def _explanation(
     tried = [1] if changes.fixed else []  # of which each step was the best
     tried += [len(moves_from(changes, kept)) for kept in made[:-1]]
     last = len(told) - 1
-    return Explanation(
+    return ExplainedWinner(
         trials=len(known.model.data.numbers),
         fixed=changes.fixed,
         fitness=figures.fitness(last),
         steps=tuple(
-            Step(
+            ExplainedStep(
                 names,
                 figures.gain(place, tried[place]),
                 figures.fitness(place),
@@ -274,7 +274,7 @@ def fewer_changes(result: Mapping[str, Any]) -> dict[str, Any] | None:
     return minimal if minimal and minimal["dropped"] else None
 
 
-def _document(problem: Problem, winner: Configuration, found: Explanation) -> dict[str, Any]:
+def _document(problem: Problem, winner: Configuration, found: ExplainedWinner) -> dict[str, Any]:
     context, figures = problem.space.context, with_lists(asdict(found))
     steps = [
         {

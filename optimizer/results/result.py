@@ -34,7 +34,7 @@ from optimizer.results.search_document import (
     sampling_document,
     search_document,
 )
-from optimizer.strategies.registry import find_strategy
+from optimizer.strategies.registry import named_strategy
 from optimizer.surrogate.job_model import learned_of
 from optimizer.surrogate.training_data import cube_layout, teaching
 from optimizer.trials.trial import BASELINE_TRIAL, History, Purpose, Trial
@@ -162,7 +162,7 @@ def result_document(
     """
     evaluation, plan, verdict = conclusion.evaluation, conclusion.plan, conclusion.verdict
     problem, history, baseline = evaluation.problem, evaluation.history, evaluation.baseline
-    strategy = find_strategy(problem.strategy)
+    strategy = named_strategy(problem.strategy)
     counts = Counter(trial.state for trial in history)
     pairs, machine, planned = proof_pairs(conclusion), conclusion.machine, plan.detection
     power = sensitivity_of(problem.objective, pairs, conclusion.clocks.unseen)

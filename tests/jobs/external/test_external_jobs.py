@@ -319,3 +319,20 @@ class TestAPackageThatIsMissing:
         with pytest.raises(InputError, match="needs the extra compare; run `make compare`"):
             jobs.ask(job_id, 1)
         assert store.job(job_id).state is JobState.RUNNING
+
+    def test_does_not_keep_a_job_from_its_proof_and_its_conclusion(
+        self,
+        jobs: ExternalJobs,
+        store: JobStore,
+        database: Engine,
+        monkeypatch: pytest.MonkeyPatch,
+    ):
+        job_id = submit_external(database, trials=12)
+        while not (asked := jobs.ask(job_id, 1)).complete:
+            if asked.trials[0].phase is Phase.CONFIRM:
+                monkeypatch.setattr(
+                    "optimizer.strategies.registry.missing_extra", lambda _: "compare"
+                )
+            jobs.tell(job_id, [measured(trial) for trial in asked.trials])
+        assert store.job(job_id).state is JobState.DONE
+        assert store.result(job_id) is not None
