@@ -12,7 +12,7 @@ from db.jobs.job_store import JobStore
 from db.leases import acquire, release, this_process_name
 from db.schema.job_row import JobRow, JobState
 from db.trials.trial_log import StoredTrialLog
-from jobs.execution.assembly import Assembly, assemble, environment_of
+from jobs.execution.assembly import assemble, environment_of
 from jobs.execution.held_job import Retry, RetryingLog, renewed_meanwhile, unless_away
 from jobs.experiments.experiment import (
     Experiment,
@@ -26,6 +26,7 @@ from jobs.queue.lifecycle import is_external
 from jobs.report.artifacts import report_html
 from jobs.results.outcome import job_outcome, keep_report
 from jobs.specification.named_files import require_trusted
+from jobs.specification.resolved_job import ResolvedJob
 from jobs.specification.specification import require_tunes, specification_from_document
 from jobs.views.results import explained_job
 from optimizer.confirmation.paired_tests import Margins, margins_of
@@ -232,7 +233,7 @@ def explanation_check(
 
 
 def measured_document(
-    assembly: Assembly, design: Design, sets: Sets, explanation: Mapping[str, Any]
+    assembly: ResolvedJob, design: Design, sets: Sets, explanation: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What the runs say of an explanation; the part ``measured`` of its document."""
     objective = assembly.problem.objective
