@@ -20,7 +20,7 @@ from optimizer.confirmation.proof import (
 )
 from optimizer.evaluation.baseline import Baseline, summarise
 from optimizer.evaluation.evaluation import Evaluation, front_of
-from optimizer.explanation.explanation import NOTHING_EXPLAINED, explanation_document, with_lists
+from optimizer.explanation import NOTHING_EXPLAINED, explanation_document, with_lists
 from optimizer.results.best_document import (
     changes_document,
     fullest_document,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.explanation.explanation import ExplainedWinner, explain_winner
+from optimizer.explanation import ExplainedWinner, explain_winner
 from optimizer.strategies.changes import Changes
 from optimizer.surrogate.predictions import Estimate
 from optimizer.trials.problem import Problem

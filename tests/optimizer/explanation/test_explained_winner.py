@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.explanation.explanation import ExplainedWinner, explain_winner
+from optimizer.explanation import ExplainedWinner, explain_winner
 from optimizer.objective.objective import Limit
 from optimizer.trials.trial import Purpose
 from sampler.space.space import Space
