@@ -81,7 +81,7 @@ def test_an_upgrade_check_goes_with_its_file(
         (("compare", "default", "/usr/bin/env"), "B: "),
         (("compare", "default", "default", "--db-bench-b", "/opt/db_bench"), "--db-bench-b: "),
         (("upgrade-check", "default", "/opt/db_bench"), "NEW: "),
-        (("explain", "1"), "runs: "),
+        (("explain", "1"), "there is no job 1"),
         (("explain", "4711", "--runs", "7"), "there is no job 4711"),
         (("compare", "a", "b", "--out", "there", "--resume", "--db", "x.db"), "--out: "),
         (("upgrade-check", "default", "default", "--resume"), "--resume: is of runs on this"),
