@@ -18,7 +18,7 @@ from db.leases import Lease, LeaseHeld, acquire, release, this_process_name
 from db.schema.job_row import JobRow, JobState, NoSuchJob
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.held_job import renewed_meanwhile
-from jobs.queue.lifecycle import WrongState, is_external
+from jobs.queue.lifecycle import NotAsked, WrongState, is_external
 from jobs.report.artifacts import conclude_job, report_html
 from jobs.results.export import export_options
 from jobs.results.fits import JobCache, fitted
@@ -39,10 +39,6 @@ from sampler.runner.outcome import TrialState
 from sampler.space.space import Space, digest
 
 REPORTABLE = (TrialState.DONE, TrialState.FAILED, TrialState.TIMED_OUT, TrialState.LOST)
-
-
-class NotAsked(RuntimeError):
-    """The job is not one that takes suggestions and trials now."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,8 +14,8 @@ from db.jobs.job_store import JobStore
 from db.leases import acquire, release
 from db.schema.job_row import JobState
 from jobs import external
-from jobs.external import ExternalJobs, NotAsked, ReportedTrial, live_ranking
-from jobs.queue.lifecycle import WrongState, cancel_stored, resume_stored
+from jobs.external import ExternalJobs, ReportedTrial, live_ranking
+from jobs.queue.lifecycle import NotAsked, WrongState, cancel_stored, resume_stored
 from jobs.results.outcome import options_of
 from optimizer.trials.trial import Phase, Purpose
 from sampler.common.errors import InputError
