@@ -18,8 +18,8 @@ from jobs.cluster.listening import is_loopback
 from jobs.queue.service_settings import ServiceSettings
 from jobs.worker import Worker
 from sampler.bench.installed import InstalledDbBench, find_db_bench, probe
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
-from sampler.runner.settings import Settings
 
 _log = structlog.get_logger("server")
 _GRACE_SECONDS = 5

@@ -35,8 +35,8 @@ from db.trials.trial_log import StoredTrialLog
 from db.trials.trial_rows import proposal
 from jobs.report.trial_export import csv_chunks, ndjson_chunks, parquet_chunks
 from optimizer.trials.trial import Phase, Purpose, Trial
-from sampler.bench.db_bench_output import parse_output
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
+from sampler.bench.output import parse_output
 from sampler.space.latent import decode
 from sampler.space.space import Space, digest
 from sampler.space.space_file import load_space

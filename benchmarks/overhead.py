@@ -31,7 +31,7 @@ from jobs.specification.specification import Specification
 from optimizer.run.planning import RunProgress
 from optimizer.run.ports import Unwatched
 from optimizer.trials.trial import Trial
-from sampler.runner.settings import Settings
+from sampler.bench.settings import Settings
 
 TRIALS = (100, 1_000, 10_000)
 _BARE = 200

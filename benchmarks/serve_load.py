@@ -37,7 +37,7 @@ from db.leases import acquire, this_process_name
 from db.schema.job_row import JobState
 from db.trials.trial_log import StoredTrialLog
 from optimizer.trials.trial import Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 
 PAGES = (
     "/v1/jobs",

@@ -11,7 +11,7 @@ from typing import Any
 
 from optimizer.run.ports import EndedTrial
 from optimizer.trials.trial import Trial
-from sampler.runner.outcome import Outcome, TrialState
+from sampler.bench.outcome import Outcome, TrialState
 
 MEAN_SECONDS = 60.0
 _NOISE = 0.02

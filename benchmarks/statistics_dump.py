@@ -13,9 +13,9 @@ from optimizer.budget.power import p_words
 from optimizer.confirmation.paired_tests import change
 from sampler.bench import bench_plan
 from sampler.bench.db_bench import DbBench
-from sampler.runner.outcome import Outcome
-from sampler.runner.runner import LocalRunner
-from sampler.runner.settings import Settings
+from sampler.bench.outcome import Outcome
+from sampler.bench.runner import LocalRunner
+from sampler.bench.settings import Settings
 
 PAIRS = 12
 NUM = 500_000

@@ -14,7 +14,7 @@ from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.specification.named_files import specify
 from optimizer.run.ports import Unwatched
-from sampler.runner.settings import Settings
+from sampler.bench.settings import Settings
 
 # As many metrics as db_bench's runs have, scattered by some percent.
 _METRICS = ("write_p50", "write_p95", "write_p99", "write_p999", "read_p50", "read_p99",

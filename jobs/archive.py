@@ -45,10 +45,10 @@ from optimizer.run.planning import ProgressTracker
 from optimizer.run.ports import DECLARED_TEST, HOSTS_EXCLUDED
 from optimizer.trials.problem import Prior
 from optimizer.trials.trial import Basis, History, Phase, Purpose, Trial
+from sampler.bench.outcome import TrialState
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
 from sampler.common.text import printable
-from sampler.runner.outcome import TrialState
 
 # The longest line that a job can come to: what a request of 4 MiB sent, each character of two
 # bytes written out in six.

@@ -33,9 +33,9 @@ from optimizer.run.ports import AskedTrials
 from optimizer.strategies.registry import find_strategy, load_libraries, named_strategy
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import BASELINE_TRIAL, History, Phase, Purpose, Trial
+from sampler.bench.outcome import TrialState
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.rocksdb.parameters import Value, parse_value
-from sampler.runner.outcome import TrialState
 from sampler.space.space import Space, digest
 
 REPORTABLE = (TrialState.DONE, TrialState.FAILED, TrialState.TIMED_OUT, TrialState.LOST)

@@ -18,6 +18,7 @@ from sampler.bench.builds import (
     installed_versions,
 )
 from sampler.bench.query_trace import is_trace
+from sampler.bench.settings import Settings
 from sampler.bench.user_options import user_options
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
@@ -28,7 +29,6 @@ from sampler.profile.reading import read_profile
 from sampler.rocksdb.option_facts import usual_number
 from sampler.rocksdb.option_values import whole_number
 from sampler.rocksdb.options_file import OptionsFile, parse_options
-from sampler.runner.settings import Settings
 from sampler.workload.workload import least_user_bytes
 
 OPTIONS = "OPTIONS.database"

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 import structlog
 from sqlalchemy import Engine
 
-from db.hosts import see_host
 from db.jobs.job_queue import ended_for, next_job
 from db.jobs.job_store import JobStore
 from db.leases import (
@@ -25,6 +24,7 @@ from db.leases import (
     LeaderLease,
     give_back_lead,
     keep_lead,
+    see_host,
     spoken,
     take_lead,
     this_process_name,
@@ -36,9 +36,9 @@ from jobs.schedule import keep_schedules
 from jobs.webhooks import deliver_due
 from optimizer.run.ports import ControllerStops
 from sampler.bench.builds import advertised
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint, host_name
-from sampler.runner.settings import Settings
 
 if TYPE_CHECKING:
     from jobs.cluster.cluster import Cluster

@@ -27,8 +27,8 @@ from optimizer.surrogate.training_data import (
 )
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import History
+from sampler.bench.outcome import TrialState
 from sampler.rocksdb.parameters import Value
-from sampler.runner.outcome import TrialState
 from sampler.space.space import Configuration, holding
 
 # What counts as noise is at least and at most this share of the winner's gain.

@@ -101,6 +101,27 @@ def reachable(arrows: dict[str, set[str]], start: str) -> set[str]:
     return seen
 
 
+def arrows_of(sources: list[Source]) -> dict[str, set[str]]:
+    """By folder, which others its modules import."""
+    folders = {source.folder for source in sources}
+    arrows: dict[str, set[str]] = defaultdict(set)
+    for source in sources:
+        arrows[source.folder] |= imported(source, folders)
+    return arrows
+
+
+def rooms_of(root: Path) -> list[Source]:
+    """The modules of the rooms, other than empty ``__init__.py`` files."""
+    paths = [path for path in tracked(root) if path.parts[0] in ROOMS and path.suffix == ".py"]
+    read = [(path, (root / path).read_text(encoding="utf-8")) for path in paths]
+    return [Source(path, text, ast.parse(text)) for path, text in read if not is_empty(path, text)]
+
+
+def is_empty(path: Path, text: str) -> bool:
+    """Whether a file does no more than make its folder a package."""
+    return path.name == "__init__.py" and text.count("\n") <= 5
+
+
 def classes(sources: list[Source]) -> Counter[str]:
     """How many modules define a class of each name; names that begin with ``_`` are left out."""
     named = Counter(
@@ -123,17 +144,14 @@ def main(root: Path) -> None:
         text = (root / path).read_text(encoding="utf-8")
         if path.suffix == ".py":
             lines[path.parts[0]] += text.count("\n")
-            if not (path.name == "__init__.py" and text.count("\n") <= 5):
+            if not is_empty(path, text):
                 sources[path.parts[0]].append(Source(path, text, ast.parse(text)))
         else:
             lines[path.parts[0] + ", other texts"] += text.count("\n")
     rooms = [source for room in ROOMS for source in sources[room]]
     code = {source.path: len(code_lines(source)) for source in rooms}
     said = sum(len(docstring_lines(source.tree)) for source in rooms)
-    folders = {source.folder for source in rooms}
-    arrows: dict[str, set[str]] = defaultdict(set)
-    for source in rooms:
-        arrows[source.folder] |= imported(source, folders)
+    arrows = arrows_of(rooms)
     back = {
         (start, end)
         for start, ends in arrows.items()
@@ -146,7 +164,7 @@ def main(root: Path) -> None:
         ("rooms: lines of code", total),
         ("rooms: docstring lines per line of code", f"{said / total:.3f}"),
         ("rooms: modules", len(rooms)),
-        ("rooms: folders with modules", len(folders)),
+        ("rooms: folders with modules", len(arrows)),
         ("rooms: arrows between folders", sum(map(len, arrows.values()))),
         ("rooms: arrows that run back up", len(back)),
         ("rooms: class names defined twice", ", ".join(sorted(classes(rooms))) or "none"),

@@ -49,7 +49,7 @@ class Refused(Exception):
 
 
 def build_folder() -> Path:
-    """Where builds are kept, as ``sampler/runner/settings.py`` says."""
+    """Where builds are kept, as ``sampler/bench/settings.py`` says."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return Path(os.environ.get("ROCKTUNE_BUILD_DIR") or cache / "rocktune" / "builds").absolute()
 

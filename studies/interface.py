@@ -18,7 +18,7 @@ from db.access.tokens import Role, make_token
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
 from jobs.queue.service_settings import ServiceSettings
-from sampler.runner.settings import Settings
+from sampler.bench.settings import Settings
 from tests.support.api.callers import EXTERNAL, admin, bearer, submit
 from tests.support.api.described import Findings, call_everything, from_server
 from tests.support.api.finished_job import finished, register

@@ -24,10 +24,10 @@ from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.builds import installed_build
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench
+from sampler.bench.outcome import Outcome
+from sampler.bench.runner import LocalRunner, Stage
+from sampler.bench.settings import Settings, load_settings
 from sampler.machine.machine import fingerprint
-from sampler.runner.outcome import Outcome
-from sampler.runner.runner import Following, LocalRunner
-from sampler.runner.settings import Settings, load_settings
 from sampler.space.space import Configuration
 from sampler.space.space_file import load_space
 from sampler.workload.db_bench_benchmarks import BENCHMARKS
@@ -151,7 +151,7 @@ class Scanned(WrappedBenchmark):
 
     def following(
         self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: int
-    ) -> Sequence[Following]:
+    ) -> Sequence[Stage]:
         """Scans, then goes on as the other does."""
         self.keys, self.live = scan(folder / "db")
         return super().following(configuration, folder, outcome, reads=reads)

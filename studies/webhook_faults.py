@@ -29,7 +29,7 @@ from db.webhooks import EVENTS, add_webhook, read_deliveries
 from jobs import webhooks, worker
 from jobs.queue.service_settings import ServiceSettings
 from jobs.webhooks import deliver_due, new_secret
-from sampler.runner.settings import Settings
+from sampler.bench.settings import Settings
 from studies.faults.crash_table import DATABASES, database
 from studies.study import made_by
 from tests.support import ROOT

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sampler.runner.outcome import Outcome
-from sampler.runner.process import EndedProcess
-from sampler.runner.runner import Benchmark, Following, Preparation
+from sampler.bench.outcome import EndedProcess, Outcome
+from sampler.bench.runner import Benchmark, Stage
 from sampler.space.space import Configuration
 
 
 class WrappedBenchmark:
-    """Meets ``sampler.runner.runner.Benchmark``, as another one does."""
+    """Meets ``sampler.bench.runner.Benchmark``, as another one does."""
 
     def __init__(self, benchmark: Benchmark) -> None:
         """Around the other one."""
@@ -32,7 +31,7 @@ class WrappedBenchmark:
         """As the other's."""
         return self._benchmark.prepare(configuration, folder)
 
-    def preparing(self, configuration: Configuration, folder: Path) -> Preparation | None:
+    def preparing(self, configuration: Configuration, folder: Path) -> Stage | None:
         """As the other's."""
         return self._benchmark.preparing(configuration, folder)
 
@@ -57,6 +56,6 @@ class WrappedBenchmark:
 
     def following(
         self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: int
-    ) -> Sequence[Following]:
+    ) -> Sequence[Stage]:
         """As the other's."""
         return self._benchmark.following(configuration, folder, outcome, reads=reads)

@@ -23,7 +23,7 @@ from optimizer.evaluation.baseline import Baseline
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.trials.trial import Phase
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 
 router = APIRouter(include_in_schema=False)
 _ROWS = 50

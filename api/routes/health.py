@@ -22,12 +22,11 @@ from api.http.problems import EVERYWHERE, ProblemError, described
 from api.services.dependencies import ServiceDep
 from db.connection.engine import present
 from db.connection.migrate import is_current
-from db.hosts import excluded_hosts, read_hosts
 from db.jobs.job_store import standings
-from db.leases import BENCH, is_led
+from db.leases import BENCH, excluded_hosts, is_led, read_hosts
 from db.nightly.batches import last_ended, next_times
 from db.schema.job_row import JobState
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 
 _FRESH_SECONDS = 1.0  # however many ask
 _ENDED = [state for state in TrialState if state is not TrialState.RUNNING]

@@ -23,8 +23,8 @@ from db.schema.job_row import JobRow
 from db.trials.trial_rows import TrialOrder, read_listed
 from jobs.report.trial_export import csv_chunks, ndjson_chunks, parquet_chunks
 from optimizer.trials.trial import Phase
+from sampler.bench.outcome import TrialState
 from sampler.common.errors import InputError
-from sampler.runner.outcome import TrialState
 
 router = APIRouter(
     prefix="/v1/jobs/{job_id}", tags=["trials"], responses=EVERYWHERE, route_class=GuardedRoute

@@ -18,7 +18,7 @@ from jobs.specification.experiments import (
 from jobs.specification.request import JobRequest
 from optimizer.trials.problem import Whole
 from optimizer.trials.trial import Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 
 if TYPE_CHECKING:
     from jobs.external import ReportedTrial

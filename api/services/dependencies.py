@@ -19,8 +19,8 @@ from starlette.datastructures import MutableHeaders
 from api.http.problems import ProblemError, shortened
 from api.http.responses import Exports
 from api.services.job_streams import JobStreams
-from db.hosts import read_hosts
 from db.jobs.job_store import JobStore
+from db.leases import read_hosts
 from db.schema.job_row import ENDED, JobKind, JobRow
 from db.workloads import workload_documents
 from jobs.queue.service_settings import ServiceSettings
@@ -28,8 +28,8 @@ from jobs.results.fits import ToBeFitted, without_fitting
 from jobs.results.pages import VERSION
 from sampler.bench.builds import DEFAULT_BUILD, installed_build, is_build_name, named_programs
 from sampler.bench.installed import InstalledDbBench
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
-from sampler.runner.settings import Settings
 
 if TYPE_CHECKING:
     from jobs.external import ExternalJobs

@@ -28,10 +28,10 @@ from jobs.cluster.certificates import renew_certificates as make_anew
 from jobs.cluster.listening import facing, listening_host, scheduler_address
 from jobs.queue.service_settings import configure_logs, load_service_settings
 from sampler.bench.builds import is_build_name
+from sampler.bench.settings import load_settings
 from sampler.common.atomic_write import FOR_ALL, write_output
 from sampler.common.errors import InputError
 from sampler.machine.machine import host_name
-from sampler.runner.settings import load_settings
 
 SCHEDULER_EXAMPLES = """
 Examples:

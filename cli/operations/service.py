@@ -39,9 +39,9 @@ from db.access.tokens import (
 )
 from db.connection.migrate import HEAD, count_others, current
 from jobs.queue.service_settings import ServiceSettings, configure_logs, load_service_settings
+from sampler.bench.settings import Settings, load_settings
 from sampler.common.errors import InputError
 from sampler.common.text import printable
-from sampler.runner.settings import Settings, load_settings
 
 SERVE_EXAMPLES = """
 Examples:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from jobs.cluster.cluster import Cluster
     from jobs.execution.assembly import ExecutionBackend
-    from sampler.runner.settings import Settings
+    from sampler.bench.settings import Settings
 
 Db = Annotated[
     str | None,

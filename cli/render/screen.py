@@ -20,8 +20,8 @@ from rich.table import Table
 from rich.text import Text
 from typer import Option
 
+from sampler.bench.outcome import TrialState
 from sampler.common.text import printable
-from sampler.runner.outcome import TrialState
 
 if TYPE_CHECKING:
     from api.schemas.job_schemas import JobProgress

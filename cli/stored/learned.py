@@ -132,7 +132,7 @@ def _measure(asked: ExplainRequest, *, url: str | None, db: str | None) -> None:
     from jobs.experiments.experiment import Experiment, no_runs
     from jobs.experiments.explain import NothingToExplain
     from jobs.experiments.kinds import KnownNames, prepared, specified
-    from sampler.runner.settings import load_settings
+    from sampler.bench.settings import load_settings
 
     if url is not None or (db is None and os.environ.get("ROCKTUNE_URL")):
         raise InputError("runs", "measures on this machine; give --db, or use --submit")

@@ -71,7 +71,7 @@ def autotune_command(
         scaled_step,
     )
     from jobs.autotune.run import command_metrics, document
-    from sampler.runner.settings import load_settings
+    from sampler.bench.settings import load_settings
 
     def size(text: str | None, option: str, usual: float = 0.0) -> float:
         return usual if text is None else parse_bytes(text, field=option)

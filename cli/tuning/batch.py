@@ -41,9 +41,9 @@ from jobs.specification.specification import (
     specification_from_document,
 )
 from sampler.bench.builds import installed_versions
+from sampler.bench.settings import Settings, load_settings
 from sampler.common.atomic_write import make_private_folder, write_output
 from sampler.common.errors import InputError, refuse_noted
-from sampler.runner.settings import Settings, load_settings
 
 EXAMPLES = """
 Examples:

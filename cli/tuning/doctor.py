@@ -19,8 +19,8 @@ from jobs.doctor.noise import USUAL_TRIALS, WANTED_CHANGES, Noise
 from jobs.specification.named_files import specify
 from optimizer.budget.power import MOST_PAIRS, POWER
 from optimizer.trials.trial import Trial
+from sampler.bench.settings import load_settings
 from sampler.common.text import printable
-from sampler.runner.settings import load_settings
 
 EXAMPLES = """
 Examples:

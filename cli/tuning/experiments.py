@@ -39,12 +39,12 @@ from jobs.specification.experiments import (
     UpgradeCheckRequest,
 )
 from jobs.specification.named_files import specify
+from sampler.bench.outcome import TrialState
+from sampler.bench.runner import LocalRunner
+from sampler.bench.settings import load_settings
 from sampler.common.errors import InputError
 from sampler.common.text import printable
 from sampler.rocksdb.parameters import Value, catalogue, parse_value
-from sampler.runner.outcome import TrialState
-from sampler.runner.runner import LocalRunner
-from sampler.runner.settings import load_settings
 from sampler.workload.workload_file import load_workload, workload_document
 
 BENCH_EXAMPLES = """

@@ -33,10 +33,10 @@ from jobs.profile import OPTIONS, Profiled, load_name, profiled, require_outside
 from jobs.results.figures import figure_rows
 from jobs.results.output_folder import require_folder
 from jobs.specification.named_files import as_written, sent_workload
+from sampler.bench.settings import load_settings
 from sampler.common.errors import InputError
 from sampler.profile.profile import DatabaseProfile, Source, family_document, span_words
 from sampler.profile.reading import read_profile
-from sampler.runner.settings import load_settings
 from sampler.workload.workload_file import load_workload
 
 EXAMPLES = """

@@ -14,8 +14,8 @@ from cli.options.connections import Certificates, Db, Migrate, Scheduler, backen
 from cli.options.exits import Exit, interruptible, leave
 from cli.options.job_options import in_options, job_options
 from cli.render.screen import TextConsole, TuningProgress, Verbose, json_alone, print_json, say
+from sampler.bench.settings import load_settings
 from sampler.common.errors import InputError
-from sampler.runner.settings import load_settings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jobs.results.outcome import JobOutcome
     from jobs.specification.resolved_job import ResolvedJob
     from jobs.specification.specification import Specification
-    from sampler.runner.settings import Settings
+    from sampler.bench.settings import Settings
 
 EXAMPLES = """
 Examples:
@@ -187,7 +187,7 @@ def _left(store: JobStore, job_id: int) -> str:
     from db.leases import LeaseHeld
     from jobs.execution.held_job import is_away
     from jobs.queue.lifecycle import leave_job
-    from sampler.runner.outcome import TrialState
+    from sampler.bench.outcome import TrialState
 
     try:
         with suppress(LeaseHeld, KeyError):  # another's by now, or deleted

@@ -56,8 +56,8 @@ from db.trials.trial_rows import all_metrics, proposal, read_selected, read_tria
 from db.webhooks import tell_job
 from optimizer.trials.problem import FORMER_NAMES
 from optimizer.trials.trial import Trial
+from sampler.bench.outcome import TrialState
 from sampler.common.errors import InputError
-from sampler.runner.outcome import TrialState
 
 if TYPE_CHECKING:
     from optimizer.run.planning import RunProgress

@@ -15,9 +15,9 @@ from sqlalchemy import (
 )
 
 from db.schema.job_row import JobKind, JobRow, JobState
-from db.schema.types import Document, SafeText, UtcDateTime, Word
+from db.schema.types import Document, EnumText, SafeText, UtcDateTime
 from optimizer.trials.trial import Basis, Phase, Purpose
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from sampler.workload.metric_table import shown_in
 
 # Named constraints can be dropped by a later migration, on SQLite too.
@@ -40,9 +40,9 @@ job = Table(
     Column("id", BigKey, primary_key=True),
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
-    Column("kind", Word(JobKind), nullable=False, server_default="tune"),
-    Column("state", Word(JobState), nullable=False),
-    Column("phase", Word(Phase)),
+    Column("kind", EnumText(JobKind), nullable=False, server_default="tune"),
+    Column("state", EnumText(JobState), nullable=False),
+    Column("phase", EnumText(Phase)),
     Column("why", SafeText, nullable=False),
     Column("error", SafeText),
     Column("specification", Document, nullable=False),
@@ -80,9 +80,9 @@ trial = Table(
     Column("job_id", BigInteger, ForeignKey("job.id", ondelete="CASCADE"), nullable=False),
     Column("number", Integer, nullable=False),
     Column("attempt", Integer, nullable=False),
-    Column("state", Word(TrialState), nullable=False),
-    Column("phase", Word(Phase), nullable=False),
-    Column("purpose", Word(Purpose), nullable=False),
+    Column("state", EnumText(TrialState), nullable=False),
+    Column("phase", EnumText(Phase), nullable=False),
+    Column("purpose", EnumText(Purpose), nullable=False),
     Column("subject", Integer),
     Column("seed", BigInteger, nullable=False),
     Column("digest", SafeText, nullable=False),
@@ -103,7 +103,7 @@ trial = Table(
     Column("lease_epoch", BigInteger, nullable=False),  # which controller wrote it
     Column("given", Boolean, nullable=False, server_default=false()),
     Column("round", Integer),  # of choosing, or the pair of the proof
-    Column("basis", Word(Basis)),  # of the proposal; before, its why told
+    Column("basis", EnumText(Basis)),  # of the proposal; before, its why told
     UniqueConstraint("job_id", "number"),
     Index(None, "job_id", "state"),
     Index(None, "job_id", "digest"),

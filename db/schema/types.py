@@ -111,7 +111,7 @@ class SafeText(TypeDecorator[str]):
         return None if value is None else safe_text(value)
 
 
-class Word(TypeDecorator[StrEnum]):
+class EnumText(TypeDecorator[StrEnum]):
     """A member of an enumeration, kept as its text."""
 
     impl = Text

@@ -38,7 +38,7 @@ from sqlalchemy.exc import DBAPIError
 from db.connection.engine import reading
 from db.schema.job_row import JobState
 from db.schema.tables import MAIN_METRICS, document, job, trial
-from db.schema.types import Word
+from db.schema.types import EnumText
 from optimizer.trials.trial import Trial
 
 if TYPE_CHECKING:  # a process on SQLite never loads the driver
@@ -216,7 +216,7 @@ def _page(*columns: ColumnElement[Any]) -> Select[Any]:
 
 def _plain(column: ColumnElement[Any]) -> ColumnElement[Any]:
     """Words as the texts that they are kept as: nobody who writes a file needs the member."""
-    return type_coerce(column, Text) if isinstance(column.type, Word) else column
+    return type_coerce(column, Text) if isinstance(column.type, EnumText) else column
 
 
 def _moment(name: str, dialect: str) -> ColumnElement[Any]:

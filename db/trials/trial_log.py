@@ -16,7 +16,7 @@ from db.trials.trial_rows import outcome, proposal, read_trials, withdrawn
 from db.webhooks import tell_job
 from optimizer.run.ports import HOSTS_EXCLUDED, TrialLog
 from optimizer.trials.trial import Phase, Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 
 if TYPE_CHECKING:
     from optimizer.run.planning import RunProgress

@@ -33,8 +33,8 @@ from db.connection.engine import read_all, reading
 from db.schema.tables import MAIN_METRICS, trial
 from db.schema.types import finite, storable
 from optimizer.trials.trial import PackedPoint, Phase, Purpose, Trial
+from sampler.bench.outcome import TrialState
 from sampler.common.errors import InputError
-from sampler.runner.outcome import TrialState
 
 _OUTCOME = ("state", "failure", "warnings", "bench_seconds", "host", "started_at", "finished_at")
 _WHOLE = tuple(each.name for each in fields(Trial) if each.name != "metrics")

@@ -14,9 +14,9 @@ from jobs.autotune.request import AutotuneRequest, LoadShape
 from jobs.autotune.run import AutotuneRun, measure_policy
 from jobs.charts.curves import Curves, Span, TimeCurve, plot_files
 from jobs.results.output_folder import write_files
-from sampler.runner.bench_folder import remove_leftovers, require_space, trial_folder
-from sampler.runner.host_lock import MARK, host_lock
-from sampler.runner.settings import Settings
+from sampler.bench.bench_folder import remove_leftovers, require_space, trial_folder
+from sampler.bench.host_lock import MARK, host_lock
+from sampler.bench.settings import Settings
 
 # What compaction writes before it removes what it read: as much again, and some.
 _SPACE = 3

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 import psutil
 
 from jobs.autotune.request import WriteCounts
-from sampler.bench.db_bench_output import parse_tickers
+from sampler.bench.output import parse_tickers
 from sampler.common.errors import InputError
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from jobs.specification.specification import Specification
 from optimizer.run.ports import EndedTrial, Hosts
 from optimizer.trials.trial import Trial
 from sampler.bench.builds import DEFAULT_BUILD
+from sampler.bench.outcome import Outcome, TrialState
 from sampler.common.errors import InputError
-from sampler.runner.outcome import Outcome, TrialState
 from sampler.space.space import Configuration
 
 _HAND_OVER_SECONDS = 30.0

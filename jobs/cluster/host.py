@@ -28,15 +28,15 @@ from jobs.results.export import export_options
 from jobs.specification.resolved_job import ResolvedJob
 from jobs.specification.specification import Specification, specification_from_document
 from optimizer.trials.trial import Trial
+from sampler.bench.bench_folder import nearest_folder
 from sampler.bench.builds import advertised
 from sampler.bench.installed import InstalledDbBench
+from sampler.bench.outcome import Outcome, TrialState
+from sampler.bench.settings import Settings, load_settings
 from sampler.common.atomic_write import make_private_folder
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint
 from sampler.rocksdb.parameters import Value
-from sampler.runner.bench_folder import nearest_folder
-from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.settings import Settings, load_settings
 
 _POLL_SECONDS = 0.2  # a job that is cancelled must have ended db_bench within two seconds
 _AGAIN_SECONDS = 2.0

@@ -35,22 +35,22 @@ from jobs.doctor.noise import USUAL_TRIALS, Noise, look_at_noise, not_measured
 from jobs.execution.assembly import assemble
 from jobs.specification.resolved_job import ResolvedJob, resolve
 from jobs.specification.specification import Specification
-from sampler.bench.bench_plan import BenchPlan
-from sampler.bench.db_bench import space_for
-from sampler.bench.installed import InstalledDbBench, find_db_bench, probe, try_options
-from sampler.common.errors import InputError
-from sampler.machine.host_load import read_pressure, running, watch_cpu
-from sampler.machine.machine import fingerprint, read_cpu_state, read_memory_state
-from sampler.runner.bench_folder import (
+from sampler.bench.bench_folder import (
     BULK_BYTES,
     DiskSpeed,
     measure_disk,
     read_disk_state,
     trial_folder,
 )
-from sampler.runner.host_lock import host_lock
-from sampler.runner.runner import Conditions
-from sampler.runner.settings import Settings
+from sampler.bench.bench_plan import BenchPlan
+from sampler.bench.db_bench import space_for
+from sampler.bench.host_lock import host_lock
+from sampler.bench.installed import InstalledDbBench, find_db_bench, probe, try_options
+from sampler.bench.runner import Conditions
+from sampler.bench.settings import Settings
+from sampler.common.errors import InputError
+from sampler.machine.host_load import read_pressure, running, watch_cpu
+from sampler.machine.machine import fingerprint, read_cpu_state, read_memory_state
 from sampler.workload.metric_table import MACHINE
 from sampler.workload.workload_file import workload_from_document
 

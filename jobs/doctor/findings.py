@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from optimizer.trials.trial import Trial
+from sampler.bench.bench_folder import DiskSpeed, DiskState
 from sampler.common.documents import packaged_rows
 from sampler.common.text import format_bytes
 from sampler.machine.host_load import CpuUse, Pressure
 from sampler.machine.machine import CpuState, MemoryState
-from sampler.runner.bench_folder import DiskSpeed, DiskState
 
 
 class Severity(StrEnum):

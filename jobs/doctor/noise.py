@@ -21,10 +21,10 @@ from optimizer.budget.power import p_words, pairs_for, smallest_change
 from optimizer.confirmation.paired_tests import CONFIDENCE
 from optimizer.evaluation.baseline import MetricNoise, summarise
 from optimizer.trials.trial import Phase, Purpose, Trial
+from sampler.bench.runner import LocalRunner
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
 from sampler.machine.machine import host_name
-from sampler.runner.runner import LocalRunner
-from sampler.runner.settings import Settings
 from sampler.space.space import digest
 from sampler.workload.metric_table import MACHINE, TIME_BASED, shown_in
 

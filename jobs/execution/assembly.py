@@ -14,6 +14,7 @@ from jobs.specification.specification import Specification, wrong_scale_or_seed
 from optimizer.run.ports import Hosts, OneHost
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.bench.accepted import require_supported
+from sampler.bench.bench_folder import require_space
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.builds import (
     build_facts,
@@ -26,13 +27,12 @@ from sampler.bench.builds import (
 from sampler.bench.command_bench import CommandBench, require_program
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench, build_words
+from sampler.bench.outcome import Outcome
+from sampler.bench.runner import Benchmark, LocalRunner
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError, refuse_noted
 from sampler.machine.machine import fingerprint, host_name
 from sampler.rocksdb.parameters import Value
-from sampler.runner.bench_folder import require_space
-from sampler.runner.outcome import Outcome
-from sampler.runner.runner import Benchmark, LocalRunner
-from sampler.runner.settings import Settings
 from sampler.space.space import Configuration
 from sampler.space.space_file import load_space
 from sampler.workload.workload import Workload

@@ -22,7 +22,7 @@ from db.schema.job_row import JobState
 from db.trials.trial_log import WAITS_FOR, StoredTrialLog, lose_in_flight
 from optimizer.run.ports import ControllerStops, LeaseLost, RunObserver, TrialLog
 from optimizer.trials.trial import Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 
 if TYPE_CHECKING:
     from optimizer.run.planning import RunProgress

@@ -13,10 +13,9 @@ from typing import Any
 import structlog
 from sqlalchemy import Engine
 
-from db.hosts import see_host
 from db.jobs.job_queue import state_of
 from db.jobs.job_store import JobStore
-from db.leases import LeaseHeld, spoken
+from db.leases import LeaseHeld, see_host, spoken
 from db.schema.job_row import LIVE, JobRow, JobState
 from jobs.execution.assembly import (
     ExecutionBackend,
@@ -36,8 +35,8 @@ from optimizer.run.ports import LeaseLost, RunObserver
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.trial import Phase, Trial
 from sampler.bench.builds import advertised
+from sampler.bench.settings import Settings
 from sampler.machine.machine import host_name
-from sampler.runner.settings import Settings
 
 _RESUMABLE = tuple(JobState)
 _PROGRAM = ("rocksdb", "db_bench", "build")

@@ -31,13 +31,13 @@ from sampler.bench.builds import (
 )
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench, try_options
+from sampler.bench.settings import Settings
 from sampler.bench.user_options import require_known_filter
 from sampler.common.errors import InputError
 from sampler.common.text import format_bytes
 from sampler.machine.machine import fingerprint, host_name
 from sampler.rocksdb.options_file import TABLE
 from sampler.rocksdb.parameters import Value, catalogue
-from sampler.runner.settings import Settings
 from sampler.space.space import Configuration, memory_bytes
 from sampler.workload.metric_table import better
 from sampler.workload.workload import Workload

@@ -26,11 +26,11 @@ from db.schema.types import storable
 from jobs.results.output_folder import RESULT, json_text, require_folder, write_files
 from jobs.results.pages import whole_page
 from optimizer.confirmation.choice import order_of
+from sampler.bench.outcome import Outcome, TrialState
+from sampler.bench.runner import Benchmark, LocalRunner
+from sampler.bench.settings import Settings
 from sampler.common.atomic_write import private
 from sampler.common.errors import InputError
-from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.runner import Benchmark, LocalRunner
-from sampler.runner.settings import Settings
 from sampler.space.space import Configuration
 
 Side = str  # "old" or "new"; in a comparison the name of a subject

@@ -48,10 +48,10 @@ from optimizer.results.document import tested_fitness
 from optimizer.strategies.changes import Changes
 from optimizer.surrogate.predictions import Estimate
 from optimizer.trials.problem import Problem
+from sampler.bench.outcome import TrialState
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
 from sampler.machine.machine import host_name
-from sampler.runner.outcome import TrialState
-from sampler.runner.settings import Settings
 from sampler.space.space import Configuration, digest
 
 BASELINE, MINIMAL, WINNER = "baseline", "minimal", "winner"

@@ -21,6 +21,8 @@ from scipy.special import stdtrit
 from jobs.execution.assembly import single_bench
 from jobs.experiments.experiment import Experiment, Findings, MeasuredRun, Sets
 from sampler.bench.db_bench import DbBench
+from sampler.bench.outcome import EndedProcess, Outcome, TrialState
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
 from sampler.profile.evidence import READS
 from sampler.profile.profile import DatabaseProfile, FamilyProfile
@@ -28,9 +30,6 @@ from sampler.profile.reading import read_profile
 from sampler.rocksdb.option_facts import usual_number
 from sampler.rocksdb.option_values import whole_number
 from sampler.rocksdb.options_file import CF, OptionsFile
-from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.process import EndedProcess
-from sampler.runner.settings import Settings
 from sampler.space.space import Configuration
 from sampler.workload.workload import Workload
 

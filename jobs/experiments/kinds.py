@@ -43,10 +43,10 @@ from jobs.specification.specification import (
 )
 from optimizer.budget.power import parse_detect
 from sampler.bench.builds import JAVA
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.machine.machine import fingerprint
 from sampler.profile.profile import profile_from_document
-from sampler.runner.settings import Settings
 from sampler.workload.workload_file import workload_document, workload_from_document
 
 

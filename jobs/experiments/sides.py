@@ -17,6 +17,7 @@ from jobs.results.figures import option_value
 from jobs.specification.named_files import require_trusted
 from jobs.specification.specification import require_tunes, specification_from_document
 from sampler.bench.builds import DEFAULT_BUILD, JAVA, named_programs
+from sampler.bench.settings import Settings
 from sampler.common.documents import names_a_file, parse_toml
 from sampler.common.errors import InputError
 from sampler.kioxia_guide.document import guide_values, named_threads, names_guide
@@ -24,7 +25,6 @@ from sampler.kioxia_guide.guide import LEAST_BUFFERS
 from sampler.machine.machine import cpu_threads
 from sampler.rocksdb.forms import read_user_options
 from sampler.rocksdb.parameters import Parameter, Value, catalogue, parse_value
-from sampler.runner.settings import Settings
 from sampler.space.space import default_values, memtable_bytes
 from sampler.space.space_file import space_from_document
 from sampler.space.starting_points import Room, known_points, point_names, values_of

@@ -36,11 +36,11 @@ from optimizer.confirmation.paired_tests import Change, change
 from optimizer.objective.objective_file import objective_from_document
 from sampler.bench.builds import Build, build_facts, installed_build
 from sampler.bench.installed import InstalledDbBench, short_digest
+from sampler.bench.settings import Settings
 from sampler.bench.user_options import user_options
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint, host_name
 from sampler.rocksdb.forms import read_user_options
-from sampler.runner.settings import Settings
 from sampler.workload.workload_file import workload_from_document
 
 RESULT = "upgrade.json"

@@ -10,7 +10,7 @@ import structlog
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from sampler.runner.settings import from_environment
+from sampler.bench.settings import from_environment
 
 
 class ServiceSettings(BaseSettings):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Engine
 
 from db.connection.engine import present
-from db.hosts import (
+from db.leases import (
     HostExclusion,
     HostRow,
     HostRuns,

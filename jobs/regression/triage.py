@@ -21,7 +21,7 @@ from jobs.regression.report import amount_words, name_of
 from jobs.results.figures import figure
 from optimizer.trials.trial import Trial
 from sampler.bench.installed import build_words
-from sampler.bench.run_log import LEVEL_BYTES
+from sampler.bench.output import LEVEL_BYTES
 from sampler.common.errors import InputError
 from sampler.common.text import format_bytes
 from sampler.workload.metric_table import MACHINE

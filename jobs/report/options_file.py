@@ -13,7 +13,7 @@ from optimizer.results.document import OptionChange, Result
 from optimizer.trials.problem import Problem
 from sampler.common.text import format_bytes
 from sampler.rocksdb.application import application_steps
-from sampler.rocksdb.changes import Change, Steps, steps_of
+from sampler.rocksdb.changes import PlannedChange, Steps, steps_of
 from sampler.rocksdb.forms import read_user_options
 from sampler.rocksdb.measured_part import without_derived
 from sampler.rocksdb.option_values import title_of, write_values
@@ -44,10 +44,10 @@ class OptionLine:
         return bool(self.change.before != self.change.after)
 
     @property
-    def change(self) -> Change:
+    def change(self) -> PlannedChange:
         """With RocksDB's own value for the side that does not name it."""
         sides = [self.default if said is None else said for said in (self.before, self.after)]
-        return Change(self.section, self.key, *sides)
+        return PlannedChange(self.section, self.key, *sides)
 
 
 def options_diff(job: JobRow, result: Result, text: str) -> list[OptionLine]:
@@ -91,7 +91,7 @@ def steps_of_best(result: Result, text: str) -> Steps:
         for each in changed
         if each.name in best and each.name in known and known[each.name].is_option
     ]
-    changes = [Change(file.own_title(at[0]), at[1], None, file.get(*at)) for at in places]
+    changes = [PlannedChange(file.own_title(at[0]), at[1], None, file.get(*at)) for at in places]
     return steps_of(changes, parse_options(text), application_steps(text))
 
 

@@ -29,7 +29,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
-from sampler.runner.settings import load_settings
+from sampler.bench.settings import load_settings
 
 if TYPE_CHECKING:  # the process that fits steps back before it loads anything large
     from sqlalchemy import Engine

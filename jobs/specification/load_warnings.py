@@ -6,7 +6,7 @@ from math import ceil
 from sampler.bench.bench_plan import BenchPlan
 from sampler.common.errors import InputError
 from sampler.common.text import format_bytes
-from sampler.rocksdb.option_values import filter_bits, prefix_of
+from sampler.rocksdb.option_values import FilterPolicy, prefix_of
 from sampler.rocksdb.options_file import CF, TABLE
 from sampler.rocksdb.parameters import Value
 from sampler.space.latent import Ranges
@@ -92,7 +92,10 @@ def _prefix_lines(plan: BenchPlan) -> list[str]:
     """What becomes of prefixes, and of a filter that holds only them, under the load's keys."""
     file, load = plan.baseline_file, plan.workload
     text = file.get(CF, "prefix_extractor")
-    alone = bool(filter_bits(file)) and file.get(TABLE, "whole_key_filtering") in ("false", "0")
+    alone = bool(FilterPolicy.of(file).bits) and file.get(TABLE, "whole_key_filtering") in (
+        "false",
+        "0",
+    )
     if text in (None, "", "nullptr"):
         text = load.options.get("prefix_extractor")
     if not load.by_db_bench or load.trace or not (text or alone):

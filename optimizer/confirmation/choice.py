@@ -24,7 +24,7 @@ from optimizer.strategies.registry import STRATEGIES
 from optimizer.surrogate.predictions import PredictedChanges, predicted_changes, scatter
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import BASELINE_TRIAL, History, Purpose, Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 
 
 @dataclass(frozen=True)

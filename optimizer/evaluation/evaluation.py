@@ -20,7 +20,7 @@ from optimizer.evaluation.baseline import Baseline, mean_metrics, summarise
 from optimizer.objective.objective import Metrics, Objective, pareto_front
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import History, Phase, Purpose, Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from sampler.space.latent import encode_columns
 from sampler.workload.metric_table import TIME_BASED
 

@@ -38,7 +38,7 @@ from optimizer.strategies.registry import named_strategy
 from optimizer.surrogate.job_model import learned_of
 from optimizer.surrogate.training_data import cube_layout, teaching
 from optimizer.trials.trial import BASELINE_TRIAL, History, Purpose, Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from sampler.workload.measurable import READS
 
 # Not one that was lost: that is nobody's fault, and it is run again.

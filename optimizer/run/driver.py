@@ -43,7 +43,7 @@ from optimizer.run.steps import confirming, must_be_told_first, next_trial, requ
 from optimizer.strategies.strategy import Strategy
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import History, Phase, Purpose, Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 
 # What is lost so often under one controller is lost by the trial, or by hosts that are broken.
 # Those of earlier controllers do not count: whoever resumes a job has seen why it had ended.

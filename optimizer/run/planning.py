@@ -32,7 +32,7 @@ from optimizer.evaluation.evaluation import by_configuration, fittest_first
 from optimizer.strategies.strategy import Strategy
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import History, Phase, Purpose, Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from sampler.workload.measurable import why_unread
 from sampler.workload.workload import Workload
 

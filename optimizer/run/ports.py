@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from optimizer.trials.trial import Phase, Trial
-from sampler.runner.outcome import Outcome
+from sampler.bench.outcome import Outcome
 
 if TYPE_CHECKING:
     from optimizer.run.planning import RunProgress

@@ -20,8 +20,8 @@ from optimizer.strategies.changes import simplified_version
 from optimizer.strategies.strategy import Proposal, Strategy, next_start
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import BASELINE_TRIAL, History, PackedPoint, Phase, Purpose, Trial
+from sampler.bench.outcome import TrialState
 from sampler.common.errors import InputError
-from sampler.runner.outcome import TrialState
 from sampler.space.space import digest
 from sampler.workload.metric_table import result_names
 

@@ -21,7 +21,7 @@ from optimizer.evaluation.baseline import Baseline
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.trials.problem import Prior, PriorJob, PriorTrial, Problem
 from optimizer.trials.trial import History, Purpose, Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from sampler.space.latent import SPECIAL_SHARE, encode
 from sampler.space.space import Configuration, Space
 

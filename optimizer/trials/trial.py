@@ -15,8 +15,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
+from sampler.bench.outcome import Outcome, TrialState
 from sampler.rocksdb.parameters import Value
-from sampler.runner.outcome import Outcome, TrialState
 from sampler.space.latent import Point
 
 

@@ -1,1 +1,1 @@
-"""db_bench: its builds, command lines, outputs and LOGs, and the metrics made of them."""
+"""One trial at a time on this machine: db_bench, its builds, command lines, outputs, metrics."""

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sampler.bench.process import HELD_BYTES
 from sampler.rocksdb.measured_part import caches_of, displaced_by, measured_part, with_block_cache
 from sampler.rocksdb.option_values import read_values, scaled, title_of, value_in, write_values
 from sampler.rocksdb.options_file import CF, DB, ELSEWHERE, OptionsFile, without_leaf
 from sampler.rocksdb.parameters import Parameter, Value, catalogue
-from sampler.runner.process import HELD_BYTES
 from sampler.space.space import LEAST_WRITE_BUFFER, Configuration, Space, flushed_at
 from sampler.workload.workload import (
     COLUMN_FAMILIES,

@@ -26,9 +26,9 @@ from sampler.bench.installed import (
     program_digest,
     try_options,
 )
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
 from sampler.rocksdb.options_file import OptionsFile, parse_options
-from sampler.runner.settings import Settings
 
 _SHA = re.compile(r"\bGit sha (\S+)$", re.MULTILINE)
 _COMPILED = re.compile(r"\bCompile date (.+)$", re.MULTILINE)

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sampler.bench.bench_plan import BenchPlan
-from sampler.bench.run_log import ending_problem, read_text
+from sampler.bench.outcome import EndedProcess, Ending, Outcome, TrialState, ending_problem
+from sampler.bench.output import read_text
+from sampler.bench.runner import Benchmark
 from sampler.common.atomic_write import make_private_folder, write_private
 from sampler.common.documents import finite_number
 from sampler.common.errors import InputError
 from sampler.rocksdb.options_file import format_options
 from sampler.rocksdb.parameters import catalogue
-from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.process import EndedProcess, Ending
-from sampler.runner.runner import Benchmark
 from sampler.space.space import Configuration
 from sampler.workload.workload import Command
 

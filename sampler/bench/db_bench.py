@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from sampler.bench.bench_folder import PreparedNote, read_note, write_note
 from sampler.bench.bench_plan import (
     HELD_FROM,
     TRACE,
@@ -22,8 +23,7 @@ from sampler.bench.bench_plan import (
     measured_flags,
     preparing_flags,
 )
-from sampler.bench.db_bench_output import complaint, parse_output
-from sampler.bench.following import Counting, readings
+from sampler.bench.following import KeyCount, reads_of_tree
 from sampler.bench.installed import (
     InstalledDbBench,
     newest_options,
@@ -31,24 +31,24 @@ from sampler.bench.installed import (
     require_same_version,
 )
 from sampler.bench.metrics import MissingMeasurement, censored_metrics, stored_bytes, trial_metrics
-from sampler.bench.query_trace import write_slice
-from sampler.bench.run_log import (
-    RocksdbLog,
+from sampler.bench.outcome import (
+    EndedProcess,
+    Ending,
+    Outcome,
+    TrialState,
     clock_problem,
     ending_problem,
-    read_text,
     unreplayed,
     unrest,
 )
+from sampler.bench.output import RocksdbLog, complaint, parse_output, read_text
+from sampler.bench.query_trace import write_slice
+from sampler.bench.runner import Stage
 from sampler.common.atomic_write import write_private
 from sampler.machine.machine import PROC, host_name, line_of
 from sampler.rocksdb.log_reader import LogReader
 from sampler.rocksdb.options_file import CF, format_options
 from sampler.rocksdb.parameters import catalogue
-from sampler.runner.bench_folder import PreparedNote, read_note, write_note
-from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.process import EndedProcess, Ending
-from sampler.runner.runner import Following
 from sampler.space.space import Configuration, memory_bytes
 from sampler.workload.measurable import why_counted, why_untold
 from sampler.workload.workload import Prepare, Workload
@@ -64,15 +64,15 @@ def space_for(workload: Workload) -> int:
 
 
 @dataclass(frozen=True)
-class Preparing:
-    """The preparing part of one trial."""
+class Filling(Stage):
+    """Fills the database of a trial; it always ends with its tree at rest."""
 
     installed: InstalledDbBench
     plan: BenchPlan
     prepare: Prepare
     configuration: Configuration
-    # The trial's; the database is made in ``db``, what is printed goes to ``outputs``.
-    folder: Path
+    folder: Path  # the trial's; the database is made in ``db``
+    held_from = HELD_FROM
 
     @property
     def outputs(self) -> Path:
@@ -115,11 +115,6 @@ class Preparing:
         text = json.dumps(document, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
-    @property
-    def held_from(self) -> str:
-        """See ``DbBench``; it always ends with its tree at rest."""
-        return HELD_FROM
-
     def settled(self) -> bool:
         """See ``DbBench``."""
         return self._reader.read().working == 0
@@ -128,7 +123,7 @@ class Preparing:
     def _reader(self) -> LogReader[RocksdbLog]:
         return LogReader(self.folder / "db" / "LOG", RocksdbLog)
 
-    def finish(self, ended: EndedProcess) -> Outcome | None:
+    def finish(self, ended: EndedProcess, outcome: Outcome | None) -> Outcome | None:
         """Keeps what preparing came to beside the database.
 
         The LOG is set aside, so that the measured process has one of its own.
@@ -136,6 +131,7 @@ class Preparing:
         Returns:
             None when the database can be measured, otherwise what becomes of the trial.
         """
+        del outcome
         said = read_text(self.outputs / "stderr")
         output = parse_output(read_text(self.outputs / "stdout"))
         log = self._reader.read()
@@ -210,12 +206,12 @@ class DbBench:
         flags = measured_flags(self.plan, configuration)
         return command_line(self.installed.program, flags, folder)
 
-    def preparing(self, configuration: Configuration, folder: Path) -> Preparing | None:
+    def preparing(self, configuration: Configuration, folder: Path) -> Stage | None:
         """What fills the database before; None where the load begins with an empty one."""
         prepare = self.plan.workload.prepare
         if prepare is None:
             return None
-        return Preparing(self.installed, self.plan, prepare, configuration, folder)
+        return Filling(self.installed, self.plan, prepare, configuration, folder)
 
     def environment(self) -> Mapping[str, str]:
         """LOG stamps are in local time: make that UTC."""
@@ -295,15 +291,15 @@ class DbBench:
 
     def following(
         self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: int
-    ) -> Sequence[Following]:
+    ) -> Sequence[Stage]:
         """A scan where no formula tells which keys the load left, and the rounds of reads."""
         workload, program = self.plan.workload, self.installed.program
         if outcome.state is not TrialState.DONE:
             return ()
         counted = self._counted(configuration) and not why_untold(workload)
         return (
-            *((Counting(program, workload, folder),) if counted else ()),
-            *readings(program, self.plan, configuration, folder, rounds=reads),
+            *((KeyCount(program, workload, folder),) if counted else ()),
+            *reads_of_tree(program, self.plan, configuration, folder, rounds=reads),
         )
 
     def _counted(self, configuration: Configuration) -> bool:

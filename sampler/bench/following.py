@@ -22,11 +22,10 @@ from pathlib import Path
 from statistics import median
 
 from sampler.bench.bench_plan import BenchPlan, command_line, reading_flags
-from sampler.bench.db_bench_output import complaint, parse_output
-from sampler.bench.run_log import read_text
+from sampler.bench.outcome import EndedProcess, Ending, Outcome
+from sampler.bench.output import complaint, parse_output, read_text
+from sampler.bench.runner import Stage
 from sampler.rocksdb.parameters import Value
-from sampler.runner.outcome import Outcome
-from sampler.runner.process import EndedProcess, Ending
 from sampler.space.space import Configuration
 from sampler.workload.measurable import COLD, KINDS, TRANSACTIONS, UNTOLD, why_unread
 from sampler.workload.workload import Workload
@@ -46,7 +45,7 @@ _ALL = 2**62  # more keys than there are: each is read once
 
 
 @dataclass(frozen=True)
-class Reading:
+class TreeRead(Stage):
     """One kind of read of one trial's tree, from the page cache or from the device."""
 
     program: Path  # db_bench
@@ -96,12 +95,13 @@ class Reading:
                 while not self.cold and file.read(_PIECE_BYTES):
                     pass
 
-    def finish(self, outcome: Outcome, ended: EndedProcess) -> Outcome:
+    def finish(self, ended: EndedProcess, outcome: Outcome | None) -> Outcome:
         """The trial's outcome with the median of the rounds so far.
 
         Where a round failed, the trial has no figure, whatever the others gave, and a warning says
         why.
         """
+        assert outcome is not None
         if self.round > 1 and self.metric not in outcome.metrics:
             return _with(outcome, ended, {})  # an earlier round failed
         rates = [self._rate(number) for number in range(1, self.round + 1)]
@@ -135,21 +135,21 @@ class Reading:
         return ""
 
 
-def readings(
+def reads_of_tree(
     program: Path, plan: BenchPlan, configuration: Configuration, folder: Path, *, rounds: int
-) -> Iterator[Reading]:
+) -> Iterator[TreeRead]:
     """All reads of the tree that a run has left; none where they cannot be measured.
 
     Each round makes every kind once, so that a busy moment of the machine meets few rounds of one.
     """
     if not why_unread(plan.workload):
         for number, cold, kind in product(range(1, rounds + 1), (False, True), KINDS):
-            yield Reading(program, plan, configuration, folder, kind, cold, number)
+            yield TreeRead(program, plan, configuration, folder, kind, cold, number)
 
 
 @dataclass(frozen=True)
-class Counting:
-    """The counting part of one trial."""
+class KeyCount(Stage):
+    """Counts the live keys and values that a trial left."""
 
     program: Path  # db_bench
     workload: Workload  # the load
@@ -174,11 +174,9 @@ class Counting:
         }  # fmt: skip
         return command_line(self.program, flags, self.folder)
 
-    def begin(self) -> None:
-        """Nothing needs to be readied."""
-
-    def finish(self, outcome: Outcome, ended: EndedProcess) -> Outcome:
+    def finish(self, ended: EndedProcess, outcome: Outcome | None) -> Outcome:
         """The trial's outcome with ``sa``, or with a warning that says why it has none."""
+        assert outcome is not None
         output = parse_output(read_text(self.outputs / "stdout"))
         live = output.tickers.get("db.iter.bytes.read", 0)
         words = why_failed(ended, self.outputs)

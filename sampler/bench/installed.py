@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sampler.bench.bench_plan import flag_arguments
-from sampler.bench.db_bench_output import complaint, parse_output
+from sampler.bench.output import complaint, parse_output
 from sampler.common.atomic_write import PRIVATE_UMASK, write_private
 from sampler.common.errors import InputError
 from sampler.rocksdb.option_values import read_values, title_of, write_values

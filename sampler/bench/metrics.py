@@ -8,11 +8,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
-from sampler.bench.db_bench_output import BenchmarkLine, DbBenchOutput, latencies_of
-from sampler.bench.run_log import RocksdbLog, expected_lines
+from sampler.bench.bench_folder import PreparedNote
+from sampler.bench.outcome import EndedProcess
+from sampler.bench.output import (
+    BenchmarkLine,
+    DbBenchOutput,
+    RocksdbLog,
+    expected_lines,
+    latencies_of,
+)
 from sampler.rocksdb.parameters import Value
-from sampler.runner.bench_folder import PreparedNote
-from sampler.runner.process import EndedProcess
 from sampler.space.space import memory_bytes
 from sampler.workload.workload import Workload
 

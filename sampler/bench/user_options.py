@@ -30,10 +30,8 @@ from sampler.rocksdb.measured_part import (
 from sampler.rocksdb.option_facts import enclosing_fact, fact_of
 from sampler.rocksdb.option_values import (
     OLD_JOBS,
-    filter_instead,
-    filter_without_bits,
+    FilterPolicy,
     jobs_by_old_names,
-    no_filter,
     real_number,
     title_of,
     value_in,
@@ -161,8 +159,8 @@ def _notes(text: str, file: OptionsFile) -> Iterator[str]:
             "allow_concurrent_memtable_write is not in the file: measured with false, because "
             f"RocksDB opens no database otherwise with {cause}"
         )
-    if said := no_filter(policy := file.get(TABLE, _FILTER)):
-        yield f"{said}: nothing is filtered while measuring. {filter_fix(policy)}"
+    if (policy := FilterPolicy.of(file)).problem:
+        yield f"{policy.problem}: nothing is filtered while measuring. {policy.fix}"
     yield from caches_of(file).notes
     yield from _cut_numbers(file)
     by_reason: dict[str, list[str]] = {}
@@ -197,21 +195,13 @@ def require_known_filter(file: OptionsFile, *, name: str) -> None:
     Raises:
         InputError: It does.
     """
-    if filter_without_bits(policy := file.get(TABLE, _FILTER)):
+    if (policy := FilterPolicy.of(file)).without_bits:
         raise InputError(
             name,
-            f"{file.place(TABLE, _FILTER)} = {str(policy)[:60]} does not say the bits per key, "
-            "and RocksDB makes no filter from this text: the filter of your application would be "
-            f"taken for none, and found as a gain. {filter_fix(policy)}",
+            f"{file.place(TABLE, _FILTER)} = {str(policy.text)[:60]} does not say the bits per "
+            "key, and RocksDB makes no filter from this text: the filter of your application "
+            f"would be taken for none, and found as a gain. {policy.fix}",
         )
-
-
-def filter_fix(policy: str | None) -> str:
-    """What to do about a filter policy that does not say its bits, for a message."""
-    return (
-        f"Write {_FILTER}={filter_instead(policy)} with your bits instead of 10 (nullptr for no "
-        "filter), or give the folder of the database (tune --like): its LOG shows the bits"
-    )
 
 
 def _objects(text: str) -> set[str]:
@@ -343,7 +333,7 @@ def _changed_parameter(
     if file.get(title_of(parameter), parameter.key) is None:  # `_notes` tells what was put in
         return []
     text = file.get(title_of(parameter), parameter.key) or ""
-    if parameter.key == _FILTER and filter_without_bits(text):  # told already
+    if parameter.key == _FILTER and FilterPolicy(text).without_bits:  # told already
         return []
     if was is None and not now:  # an object that db_bench has no code for
         return _changed_option(title_of(parameter), parameter.key, text, "nullptr")

@@ -58,14 +58,20 @@ def parse_toml(text: str, *, field: str) -> dict[str, Any]:
 
 
 def read_document(
-    kind: TypeAdapter[T], document: Mapping[str, Any], where: str, also: Iterable[str] = ()
+    kind: TypeAdapter[T],
+    document: Mapping[str, Any],
+    where: str,
+    also: Iterable[str] = (),
+    *,
+    toml: bool = True,
 ) -> T:
     """Reads a parsed document into the class whose fields declare what it may hold.
 
     ``where`` is the name of the document. A check of the class may raise an InputError, whose
     field is within what is checked; an empty one is that itself. ``also`` are further fields that
     the document may have, for the message about an unknown one. The description of a field that
-    must be there (``Field(description=...)``) says what to write where it is missing.
+    must be there (``Field(description=...)``) says what to write where it is missing. ``toml``:
+    whether its objects are tables of TOML, whose brackets are then named.
 
     Raises:
         InputError: A field is unknown, missing, of the wrong type or out of range.
@@ -76,12 +82,12 @@ def read_document(
     except ValidationError as error:
         # An unknown field may be a missing one with a slip of the pen, so it is named first.
         wrong = sorted(error.errors(), key=lambda each: each["type"] != _UNKNOWN)
-        found = [each for one in wrong for each in _findings(kind, one, where, also)]
+        found = [each for one in wrong for each in _findings(kind, one, where, also, toml=toml)]
     raise InputErrors(found) if len(found) > 1 else found[0]
 
 
 def _findings(
-    kind: TypeAdapter[Any], error: Any, where: str, also: Iterable[str]
+    kind: TypeAdapter[Any], error: Any, where: str, also: Iterable[str], *, toml: bool
 ) -> Iterator[InputError]:
     """One of pydantic's errors as what is wrong with a field, or with several."""
     place, problem = list(error["loc"]), value_problem(error)
@@ -99,9 +105,9 @@ def _findings(
         known = {*_table_at(kind, place[:-1])["properties"], *(() if place[1:] else also)}
         problem = f"is unknown; use one of {', '.join(sorted(known))}"
     # Of a wrong entry the list is named: the problem shows the entry itself.
-    is_entry = bool(place) and isinstance(place[-1], int)
+    is_entry = toml and bool(place) and isinstance(place[-1], int)
     place = place[:-1] if is_entry else place
-    if error["type"] == "dataclass_type":
+    if toml and error["type"] == "dataclass_type":
         problem = f"write [[{place[-1]}]] tables" if is_entry else f"write a table [{place[-1]}]"
     yield InputError(_named(where, place), problem)
 
@@ -118,7 +124,9 @@ def _table_at(kind: TypeAdapter[Any], place: Sequence[Any]) -> dict[str, Any]:
     schema = whole
     for each in (None, *place):
         if each is not None:
-            schema = schema["items"] if isinstance(each, int) else schema["properties"][each]
+            named = {} if isinstance(each, int) else schema.get("properties", {})
+            inner = "items" if isinstance(each, int) else "additionalProperties"
+            schema = named[each] if each in named else schema[inner]
         schema = next((s for s in schema.get("anyOf", ()) if "$ref" in s), schema)
         schema = whole["$defs"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
     return dict(schema)

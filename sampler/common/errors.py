@@ -23,6 +23,7 @@ _WHAT = {
     "tuple": "is not a list",
     "dict": "is not an object",
     "model": "is not an object",
+    "dataclass": "is not an object",
     "url": "is not an HTTP URL; write https://HOST/PATH",
 }
 _BOUNDS = {

@@ -24,7 +24,7 @@ from sampler.rocksdb.application import with_shown_objects, without_shown_object
 from sampler.rocksdb.changes import Edit, patched
 from sampler.rocksdb.log_reader import LogEvent
 from sampler.rocksdb.measured_part import caches_of, normalized
-from sampler.rocksdb.option_values import BUILT_IN_FILTERS, filter_without_bits
+from sampler.rocksdb.option_values import BUILT_IN_FILTERS, FilterPolicy
 from sampler.rocksdb.options_file import TABLE, parse_options
 
 _TRAILER = 5  # bytes behind a filter: its kind and parameters
@@ -306,10 +306,10 @@ def completed(text: str, objects: ApplicationObjects) -> str:
     file, filters, changes = parse_options(text), objects.filters(), []
     for family in file.families:
         part = normalized(file.as_default(family))
-        named = part.get(TABLE, _POLICY)
+        named = FilterPolicy.of(part)
         shown = filters.get(family)
-        if shown and filter_without_bits(named) in BUILT_IN_FILTERS:
-            why = f"was {named}; {shown.source.where}"
+        if shown and named.without_bits in BUILT_IN_FILTERS:
+            why = f"was {named.text}; {shown.source.where}"
             changes.append(Edit(part.own_title(TABLE), _POLICY, shown.policy, why))
     return with_shown_objects(patched(text, changes), objects.shown())
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sampler.common.text import format_bytes
-from sampler.profile.family_events import FamilyEvents, Opened
+from sampler.profile.family_events import FamilyEvents, OpeningEvents
 from sampler.profile.log_events import LogEvents
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, Source, Sure, Unknown
 from sampler.rocksdb.figure_lines import count_of
@@ -57,7 +57,7 @@ class LogEvidence:
     """What was read of a database's LOGs, and the opening that operations are counted in."""
 
     events: LogEvents
-    opened: Opened
+    opened: OpeningEvents
     dump: Opening | None  # what dumps tell of that opening
     version: str | None  # of RocksDB, the last in the LOG
 
@@ -255,7 +255,7 @@ def _put_and_left(family: FamilyProfile) -> Contradiction | None:
     share = family.rewrite_share if family.rewrite_share is not None else family.overwrite_share
     if share is None or family.entries is None or not puts:
         return None
-    left = puts * (1 - share) - deletes - family.removed
+    left = puts * (1 - share) - deletes - (family.removed or 0)
     if family.entries >= left * (1 - _APART):
         return None
     why = (

@@ -32,7 +32,7 @@ _FEW = 0.02
 _ENOUGH = 400  # dropped entries: their number is then known to some 5%
 
 
-class Step(NamedTuple):
+class FlushedEntries(NamedTuple):
     """Entries of memtables that were flushed together."""
 
     puts: int  # and merges
@@ -64,8 +64,8 @@ class FamilyEvents:
     # them. ``blobs``, ``blob_bytes``: what blob files hold, ``flushed_blobs`` of flushes alone.
     # ``lost_writes``, ``lost_records``, ``lost_bytes``: events that do not tell a needed count.
     counts: Counter[str] = field(default_factory=Counter)
-    history: list[Step] = field(default_factory=list)  # of each flush
-    last: Step = field(default_factory=lambda: Step(1, 0))
+    history: list[FlushedEntries] = field(default_factory=list)  # of each flush
+    last: FlushedEntries = field(default_factory=lambda: FlushedEntries(1, 0))
     flushed_at: tuple[float, float] | None = None  # the LOG's clock at the last two, in seconds
     # Of the last two flushes and before: sequence number of the last entry, and entries flushed.
     flushed_to: list[tuple[int, int]] = field(default_factory=list)
@@ -73,7 +73,7 @@ class FamilyEvents:
     value_means: set[float] = field(default_factory=set)
     ingested_means: set[float] = field(default_factory=set)
 
-    def in_memory(self, counts: Counter[str]) -> Step:
+    def in_memory(self, counts: Counter[str]) -> FlushedEntries:
         """What was in memory when the counts were these: the next flush, or as the last was."""
         number, whole = counts["memtables"], len(self.history) == self.counts["memtables"]
         return self.history[number] if whole and number < len(self.history) else self.last
@@ -98,7 +98,7 @@ class AtDump:
 
 
 @dataclass
-class Opened:
+class OpeningEvents:
     """One opening of the database."""
 
     line: int  # of the LOG at which it begins, from 0
@@ -113,7 +113,7 @@ class Opened:
 
 
 @dataclass
-class Table:
+class LiveTable:
     """A table that is live."""
 
     family: str
@@ -138,7 +138,7 @@ class Memtables:
 class Flushed:
     """A table of a flush that is not committed yet."""
 
-    table: Table
+    table: LiveTable
     entries: int  # of its memtables
     deletes: int
     merges: int

@@ -17,12 +17,12 @@ from sampler.profile.family_events import (
     AtDump,
     FamilyEvents,
     Flushed,
+    FlushedEntries,
     Held,
+    LiveTable,
     Memtables,
     Merge,
-    Opened,
-    Step,
-    Table,
+    OpeningEvents,
     Writes,
     add_values,
     value_bytes,
@@ -49,8 +49,8 @@ class LogEvents:
     """Takes a LOG's lines, the oldest first, and adds up what its events tell."""
 
     def __init__(self) -> None:
-        self.openings = [Opened(0)]
-        self.live: dict[int, Table] = {}  # by number
+        self.openings = [OpeningEvents(0)]
+        self.live: dict[int, LiveTable] = {}  # by number
         self.count = 0  # events
         self.unknown = UnknownEvents()
         # By family the entries of tables that were deleted whole, as by FIFO compactions.
@@ -77,7 +77,7 @@ class LogEvents:
         self._family_of: dict[int, str] = {}  # the last family of a job
         self._compacted: set[int] = set()  # jobs that made a compaction and put it into the tree
         self._inputs: dict[int, list[int]] = {}
-        self._outputs: dict[int, dict[int, Table]] = defaultdict(dict)
+        self._outputs: dict[int, dict[int, LiveTable]] = defaultdict(dict)
         self._memtables: dict[tuple[int, str], Memtables] = {}
         self._flushes: dict[int, Flushed] = {}  # tables of flushes that are not committed
         self._recovered: dict[int, Flushed] = {}  # those of a recovery
@@ -122,7 +122,7 @@ class LogEvents:
         raw, entries = total["raw_key_size"] + total["raw_value_size"], total["num_entries"]
         return max(0.0, raw / entries - KEY_TRAILER) if entries else 0.0
 
-    def history(self, family: str, opening: Opened) -> list[Writes]:
+    def history(self, family: str, opening: OpeningEvents) -> list[Writes]:
         """What was flushed of a family since all is known of it; of one opening counts."""
         base = self._base.get(family, 0)
         return [
@@ -171,7 +171,7 @@ class LogEvents:
         if not self._seen and not self._opened:
             self._opened = True
         else:
-            self.openings.append(Opened(number))
+            self.openings.append(OpeningEvents(number))
         self._begin_jobs()
         self._seen, self.openings[-1].began_at = True, at
 
@@ -249,7 +249,7 @@ class LogEvents:
             if name in opened.families:
                 opened.families[name].history.clear()
 
-    def _made_in(self, job: int, name: str) -> tuple[str, bool, Opened]:
+    def _made_in(self, job: int, name: str) -> tuple[str, bool, OpeningEvents]:
         """How a file was made; whether by a recovery; the opening that wrote what is in it."""
         kind = COMPACTION if job in self._inputs else FLUSH
         started = (job, name) in self._memtables or (job, "") in self._memtables
@@ -257,10 +257,10 @@ class LogEvents:
         recovered = kind == FLUSH and not started and not self.unknown.lacks("flush_started")
         return kind, recovered, self._before() if recovered else self.openings[-1]
 
-    def _before(self) -> Opened:
+    def _before(self) -> OpeningEvents:
         """The opening before the last one, whose WAL a recovery flushes."""
         if len(self.openings) == 1 and self._opened:
-            self.openings.insert(0, Opened(0, in_log=False))
+            self.openings.insert(0, OpeningEvents(0, in_log=False))
         return self.openings[-2:][0]
 
     def _made_blobs(self, job: int, name: str, event: LogEvent) -> None:
@@ -296,7 +296,7 @@ class LogEvents:
         sums.update(tables=1, file_size=size, value_squares=value_squares(sums_of))
         if entries > deletions and len(family.value_means) < 2:
             family.value_means.add(round(value_bytes(sums_of) / (entries - deletions), 6))
-        table = Table(name, 0, size, entries, deletions)
+        table = LiveTable(name, 0, size, entries, deletions)
         if kind == COMPACTION:
             self._outputs[job][number] = table
             return
@@ -355,7 +355,7 @@ class LogEvents:
                 opened = self.openings[-1]
                 opened.sequence = max(opened.sequence or 0, each.largest)
 
-    def _commit(self, number: int, flushed: Flushed, written_in: Opened) -> None:
+    def _commit(self, number: int, flushed: Flushed, written_in: OpeningEvents) -> None:
         table, entries, deletes = flushed.table, flushed.entries, flushed.deletes
         family = written_in.families[table.family]
         family.counts.update(memtables=1, written=entries, deleted=deletes, ranges=flushed.ranges)
@@ -369,11 +369,13 @@ class LogEvents:
             before = family.flushed_to[-2:] or [((flushed.smallest or 1) - 1, 0)]
             family.flushed_to = [*before, (flushed.largest, before[-1][1] + entries)]
         puts = max(0, entries - deletes - flushed.ranges)
-        family.last = Step(puts, deletes, flushed.merges, flushed.ranges, flushed.data or 0)
+        family.last = FlushedEntries(
+            puts, deletes, flushed.merges, flushed.ranges, flushed.data or 0
+        )
         family.history.append(family.last)
         if len(family.history) == MOST_STEPS:
             halves = zip(family.history[::2], family.history[1::2], strict=False)
-            family.history = [Step(*map(sum, zip(a, b, strict=True))) for a, b in halves]
+            family.history = [FlushedEntries(*map(sum, zip(a, b, strict=True))) for a, b in halves]
         self.live[number] = table
         if table.entries < entries or deletes:
             self._new.setdefault(table.family, self._flushed[table.family])

@@ -27,7 +27,7 @@ from sampler.profile.evidence import (
     gathered,
     without_contradictions,
 )
-from sampler.profile.family_events import Opened
+from sampler.profile.family_events import OpeningEvents
 from sampler.profile.family_figures import compression_of, family_profile, read_figures
 from sampler.profile.log_events import LogEvents
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, Source, Sure, Unknown
@@ -119,7 +119,7 @@ def _not_rocksdb(log: Path) -> str:
     return "is not a RocksDB LOG: it has no version, table or statistics"
 
 
-def _chosen(events: LogEvents, dumps: tuple[Opening, ...]) -> tuple[Opened, Opening | None]:
+def _chosen(events: LogEvents, dumps: tuple[Opening, ...]) -> tuple[OpeningEvents, Opening | None]:
     """The newest opening in which something was written or read, with its dumps; or the newest."""
     ends = [*(opened.line for opened in events.openings[1:]), math.inf]
     pairs = [
@@ -130,7 +130,7 @@ def _chosen(events: LogEvents, dumps: tuple[Opening, ...]) -> tuple[Opened, Open
     return opened, None if _too_early(opened) else dump
 
 
-def _too_early(opened: Opened) -> bool:
+def _too_early(opened: OpeningEvents) -> bool:
     """Whether nearly all came after the last dump, which tells only of the beginning."""
     counts = [family.counts for family in opened.families.values()]
     flushed = sum(each["written"] - each["recovered"] for each in counts)
@@ -138,7 +138,7 @@ def _too_early(opened: Opened) -> bool:
     return before < _LEAST_TOLD * flushed
 
 
-def _tells(opened: Opened, dump: Opening | None) -> bool:
+def _tells(opened: OpeningEvents, dump: Opening | None) -> bool:
     counts = [family.counts for family in opened.families.values()]
     if any(each["written"] or each["lost_writes"] for each in counts):
         return True

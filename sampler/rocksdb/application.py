@@ -19,7 +19,7 @@ from sampler.rocksdb.measured_part import (
     object_name,
 )
 from sampler.rocksdb.option_facts import OptionFact, fact_of
-from sampler.rocksdb.option_values import filter_instead, no_filter, prefix_of
+from sampler.rocksdb.option_values import FilterPolicy, prefix_of
 from sampler.rocksdb.options_file import (
     CF,
     DB,
@@ -92,12 +92,10 @@ def without_shown_objects(text: str) -> str:
 
 
 def _of_family(part: OptionsFile) -> Iterator[str]:
-    policy = part.get(TABLE, _FILTER)
-    if said := no_filter(policy):
-        fix = (
-            f"Set the filter in code, or write it with its bits, such as {filter_instead(policy)}"
-        )
-        yield f"{said}. {fix}"
+    policy = FilterPolicy.of(part)
+    if policy.problem:
+        fix = f"Set the filter in code, or write it with its bits, such as {policy.instead}"
+        yield f"{policy.problem}. {fix}"
     foreign = foreign_table(part)
     name = foreign.partition(" ")[0].partition("/")[2] if foreign else foreign_factory(part)
     if name:

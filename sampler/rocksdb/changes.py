@@ -58,7 +58,7 @@ _TABLES = ("block_based_table_factory", "table_factory")
 
 
 @dataclass(frozen=True)
-class Change:
+class PlannedChange:
     """An option that is to change."""
 
     title: str  # its section of an OPTIONS file
@@ -119,13 +119,15 @@ class Steps:
     """What to do to bring changes into a database."""
 
     version: str | None  # of RocksDB, ``7.8.3``
-    rows: Sequence[tuple[Change, Applying | None]]
+    rows: Sequence[tuple[PlannedChange, Applying | None]]
     calls: Sequence[str]  # in C++, for what a running database takes
     lines: Sequence[str]  # what there is to do beside them
     first: Sequence[str] = ()  # what the program must set itself before; see ``application_steps``
 
 
-def steps_of(changes: Sequence[Change], file: OptionsFile, first: Sequence[str] = ()) -> Steps:
+def steps_of(
+    changes: Sequence[PlannedChange], file: OptionsFile, first: Sequence[str] = ()
+) -> Steps:
     """How to bring changes into a database of the RocksDB that a file says it is of."""
     version = None if file.version is None else ".".join(map(str, file.version))
     rows = [(each, applying(each.title, each.key, version)) for each in changes]
@@ -134,7 +136,7 @@ def steps_of(changes: Sequence[Change], file: OptionsFile, first: Sequence[str] 
     return Steps(version, rows, calls, lines, first)
 
 
-def _calls(rows: Sequence[tuple[Change, Applying | None]]) -> Iterator[str]:
+def _calls(rows: Sequence[tuple[PlannedChange, Applying | None]]) -> Iterator[str]:
     groups: dict[tuple[Call, str], OptionsFile] = {}
     for change, how in rows:
         if how is None or how.call is None or change.after is None:
@@ -151,7 +153,9 @@ def _calls(rows: Sequence[tuple[Change, Applying | None]]) -> Iterator[str]:
         yield f"db->{call}({of}{{{pairs}}});"
 
 
-def _lines(rows: Sequence[tuple[Change, Applying | None]], *, called: bool) -> Iterator[str]:
+def _lines(
+    rows: Sequence[tuple[PlannedChange, Applying | None]], *, called: bool
+) -> Iterator[str]:
     restart = [c.key for c, how in rows if c.after is not None and not (how and how.call)]
     by_hand = [c.key for c, _ in rows if c.after is None]
     rewrite = [c.key for c, how in rows if how and how.acts in ("new files", "whole rewrite")]

@@ -20,7 +20,7 @@ from itertools import islice
 from typing import Literal, get_args
 
 from sampler.common.errors import InputError
-from sampler.rocksdb.changes import TABLE_STRUCT, Change, Steps, steps_of
+from sampler.rocksdb.changes import TABLE_STRUCT, PlannedChange, Steps, steps_of
 from sampler.rocksdb.measured_part import normalized
 from sampler.rocksdb.option_facts import fact_of, option_facts, option_flags
 from sampler.rocksdb.option_values import read_values, title_of
@@ -235,7 +235,7 @@ def _comes_back(form: str) -> str:
     return f"`rocktune options ID --format {form}` writes a job's result in that form"
 
 
-def write_form(form: Form, text: str, changes: Sequence[Change]) -> str:
+def write_form(form: Form, text: str, changes: Sequence[PlannedChange]) -> str:
     """An OPTIONS file in one of the forms, for the RocksDB whose version it says.
 
     ``ini`` is the file as it is; ``setoptions`` and ``table`` are of its changes alone.

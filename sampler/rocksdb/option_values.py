@@ -7,9 +7,12 @@ several codecs keeps those that are not moved. While there is one, RocksDB passe
 of the deepest compressed level, where most data lies.
 """
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from sampler.rocksdb.options_file import CF, DB, SECTION_TITLES, TABLE, OptionsFile, parse_struct
@@ -72,23 +75,12 @@ def write_values(
 
 def _text(parameter: Parameter, value: Value, given: OptionsFile) -> str:
     if parameter.name == "bloom_bits":
-        return _filter_policy(value, given)
+        return FilterPolicy.of(given).with_bits(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if parameter.kind == "cat":
         return dict(parameter.choices).get(value, str(value))
     return f"{value:.10g}" if isinstance(value, float) else str(value)
-
-
-def _filter_policy(bits: Value, given: OptionsFile) -> str:
-    """A policy of the kind that the file has; of a Ribbon filter all but the bits stays."""
-    if float(bits) <= 0:
-        return "nullptr"
-    text = given.get(TABLE, "filter_policy") or ""
-    kind = _policy(text)[0]
-    if kind in _RIBBON:
-        return _RIBBON_BITS.sub(rf"\g<1>{bits}", text, count=1)
-    return f"bloomfilter:{bits}:false"
 
 
 def _with_codecs(
@@ -143,7 +135,7 @@ def value_in(options: OptionsFile, parameter: Parameter) -> Value | None:
         case "min_level_to_compress":
             return _first_compressed(_codecs(options))
         case "bloom_bits":
-            return _bloom_bits(text)
+            return FilterPolicy(text).bits
         case "max_background_jobs":
             old = jobs_by_old_names(options)
             text = text if old is None else str(old)
@@ -190,19 +182,78 @@ def real_number(text: str | None) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _bloom_bits(text: str | None) -> Value | None:
-    if text is None or text in ("nullptr", "", _READ_ONLY_BLOOM):
-        return None if text is None else 0
-    kind, *rest = _policy(text)
-    number = real_number(rest[0]) if rest else None
-    if kind not in _BLOOM or number is None:
-        return None
-    return int(number) if number.is_integer() else number
+@dataclass(frozen=True)
+class FilterPolicy:
+    """A filter of tables, as an OPTIONS file names it: ``bloomfilter:10:false``.
 
+    A structure may have that text as its ``id``: 7.8.3 reads the id alone, whatever
+    ``bloom_before_level`` stands beside it; 9.10 reads that, and writes it into both.
+    """
 
-def filter_bits(options: OptionsFile) -> float:
-    """Bits per key of the filter that RocksDB makes from a file; 0 where it makes none."""
-    return float(_bloom_bits(options.get(TABLE, "filter_policy")) or 0)
+    text: str | None  # None: the file does not say
+
+    @classmethod
+    def of(cls, options: OptionsFile) -> FilterPolicy:
+        """That of the default family."""
+        return cls(options.get(TABLE, "filter_policy"))
+
+    @property
+    def _parts(self) -> list[str]:
+        """Its kind and its arguments."""
+        text = self.text or ""
+        return (parse_struct(text).get("id", "") if text.startswith("{") else text).split(":")
+
+    @property
+    def bits(self) -> Value | None:
+        """Bits per key of the filter that RocksDB makes; 0: none; None: that is not known."""
+        if self.text is None or self.text in ("nullptr", "", _READ_ONLY_BLOOM):
+            return None if self.text is None else 0
+        kind, *rest = self._parts
+        number = real_number(rest[0]) if rest else None
+        if kind not in _BLOOM or number is None:
+            return None
+        return int(number) if number.is_integer() else number
+
+    @property
+    def without_bits(self) -> str | None:
+        """The kind of one that names a filter and not how many bits it has; else None.
+
+        RocksDB makes no filter from such a text: ``bloomfilter`` and ``ribbonfilter`` of its C
+        API, ``rocksdb.BuiltinBloomFilter`` of its versions up to 6.x, or a name of the
+        application's own.
+        """
+        if not self.text or (self.text != _READ_ONLY_BLOOM and self.bits is not None):
+            return None
+        kind = self._parts[0]
+        return None if kind.startswith(_INTERNAL) else kind
+
+    @property
+    def problem(self) -> str | None:
+        """In words, that RocksDB makes no filter from it though it names one; else None."""
+        if not self.without_bits:
+            return None
+        return f"filter_policy = {str(self.text)[:60]}: RocksDB makes no filter from this text"
+
+    @property
+    def instead(self) -> str:
+        """One of the same kind that RocksDB makes a filter from."""
+        return "ribbonfilter:10:-1" if self.without_bits in _RIBBON else "bloomfilter:10:false"
+
+    @property
+    def fix(self) -> str:
+        """What to do where it does not say its bits, for a message."""
+        return (
+            f"Write filter_policy={self.instead} with your bits instead of 10 (nullptr for no "
+            "filter), or give the folder of the database (tune --like): its LOG shows the bits"
+        )
+
+    def with_bits(self, bits: Value) -> str:
+        """The text of one of the same kind with other bits; of a Ribbon filter the rest stays."""
+        if float(bits) <= 0:
+            return "nullptr"
+        if self._parts[0] in _RIBBON:
+            return _RIBBON_BITS.sub(rf"\g<1>{bits}", self.text or "", count=1)
+        return f"bloomfilter:{bits}:false"
 
 
 def prefix_of(text: str | None) -> tuple[Literal["fixed", "capped"], int] | None:
@@ -216,40 +267,6 @@ def prefix_of(text: str | None) -> tuple[Literal["fixed", "capped"], int] | None
     if found["length"] is None:
         return "capped", 2**31  # of rocksdb.Noop a key is its own prefix
     return "fixed" if "ixed" in found["kind"] else "capped", int(found["length"])
-
-
-def filter_without_bits(text: str | None) -> str | None:
-    """The kind of a filter policy that names a filter and not how many bits it has; else None.
-
-    RocksDB makes no filter from such a text: ``bloomfilter`` and ``ribbonfilter`` of its C API,
-    ``rocksdb.BuiltinBloomFilter`` of its versions up to 6.x, or a name of the application's own.
-    """
-    if not text or (text != _READ_ONLY_BLOOM and _bloom_bits(text) is not None):
-        return None
-    kind = _policy(text)[0]
-    return None if kind.startswith(_INTERNAL) else kind
-
-
-def no_filter(text: str | None) -> str | None:
-    """In words, that RocksDB makes no filter from a policy that names one; None of any other."""
-    if not filter_without_bits(text):
-        return None
-    return f"filter_policy = {str(text)[:60]}: RocksDB makes no filter from this text"
-
-
-def filter_instead(text: str | None) -> str:
-    """A filter policy that RocksDB makes a filter from, of the kind that a text names."""
-    kind = filter_without_bits(text)
-    return "ribbonfilter:10:-1" if kind in _RIBBON else "bloomfilter:10:false"
-
-
-def _policy(text: str) -> list[str]:
-    """Kind and arguments of a filter policy: ``ribbonfilter:10:1``, or a structure with it as id.
-
-    7.8.3 reads the id alone, whatever ``bloom_before_level`` stands beside it; 9.10 reads that,
-    and writes it into both.
-    """
-    return (parse_struct(text).get("id", "") if text.startswith("{") else text).split(":")
 
 
 def _first_compressed(codecs: Sequence[str]) -> int:

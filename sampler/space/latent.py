@@ -8,18 +8,21 @@ two configurations need not keep the rules, and is checked (``broken_rules``). S
 LlamaTune (VLDB 2022).
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Literal
 
 from sampler.rocksdb.parameters import Parameter, Value
 from sampler.space.space import Configuration, Space, cache_bytes, refers_to
 from sampler.workload.workload import COLUMN_FAMILIES
+
+if TYPE_CHECKING:  # the server reads points and makes no arrays
+    import numpy as np
+    from numpy.typing import NDArray
 
 _MEMTABLES = ("write_buffer_size", "max_write_buffer_number")
 _TINY = 1e-9
@@ -28,7 +31,7 @@ Point = Mapping[str, float]
 INACTIVE = -2.0
 SPECIAL = -1.0
 Design = Literal["random", "lhs", "sobol"]
-_LARGEST_DOUBLE_BELOW_1 = np.nextafter(1.0, 0.0)
+_LARGEST_DOUBLE_BELOW_1 = math.nextafter(1.0, 0.0)
 _BLOCK = 256
 
 
@@ -270,6 +273,8 @@ def encode_columns(
         ``values`` (n_configurations, n_columns) and ``owner`` (n_columns,): the index in
         ``space.parameters`` that each column belongs to.
     """
+    import numpy as np
+
     columns: list[list[float]] = []
     owner: list[int] = []
     for index, parameter in enumerate(space.parameters):
@@ -302,6 +307,8 @@ def draw(design: Design, index: int, *, n: int, dimensions: int, seed: int) -> N
     once in every n-th of its range, and independent points beyond; ``sobol``: a scrambled Sobol
     sequence. Points are counted from 0; the same seed and index give the same point.
     """
+    import numpy as np
+
     if design == "sobol":
         point = _sobol(dimensions, seed, index // _BLOCK)[index % _BLOCK]
     elif design == "lhs" and index < n:
@@ -313,6 +320,7 @@ def draw(design: Design, index: int, *, n: int, dimensions: int, seed: int) -> N
 
 @lru_cache(maxsize=2)
 def _latin_hypercube(n: int, dimensions: int, seed: int) -> NDArray[np.float64]:
+    import numpy as np
     from scipy.stats import qmc
 
     rng = np.random.default_rng(seed)
@@ -321,6 +329,7 @@ def _latin_hypercube(n: int, dimensions: int, seed: int) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=2)
 def _sobol(dimensions: int, seed: int, block: int) -> NDArray[np.float64]:
+    import numpy as np
     from scipy.stats import qmc
 
     sequence = qmc.Sobol(dimensions, scramble=True, rng=np.random.default_rng(seed))

@@ -6,7 +6,7 @@ A job that an earlier version stored is not checked again: it ran, or failed, as
 Space amplification divides by the bytes of live keys and values. Where keys are written in order
 or drawn uniformly their number is known (``distinct_keys``), and a trial pays nothing for it.
 Where some are deleted, merged, drawn in another way or of other sizes, db_bench reads the whole
-database once more after the trial (``Counting``). RocksDB's own figures would not do: its estimate
+database once more after the trial (``KeyCount``). RocksDB's own figures would not do: its estimate
 of the number of keys and the entries of its tables count a key once in each level.
 
 Reads of the tree are measured after a load that writes: what is tuned for writes alone may pay
@@ -31,6 +31,7 @@ COLD = "_cold"  # the same from the device: nothing of the tree is in the page c
 UNTOLD = "{} is not measured: "  # begins a trial's warning on the metric
 TRANSACTIONS = ("transaction_db", "optimistic_transaction_db")  # flags
 READS = (*KINDS, *(kind + COLD for kind in KINDS))
+MOST_THREADS = 1024  # of clients; the shipped loads have at most 32
 # Flags that change which keys are left, or how large values are, whatever the benchmark.
 _SHAPING = (
     "overwrite_probability", "disposable_entries_batch_size", "persistent_entries_batch_size",
@@ -177,6 +178,10 @@ def load_problems(workload: Workload) -> Iterator[InputError]:
     """What a load of db_bench, whose fields are right by themselves, asks for and cannot have."""
     flags = dict(workload.flags)
     prepare = workload.prepare
+    for field, asked in (("threads", workload), ("prepare.threads", prepare)):
+        if asked and asked.threads > MOST_THREADS:
+            fix = f"each is a thread of the operating system; write at most {MOST_THREADS:,}"
+            yield InputError(f"workload.{field}", f"{asked.threads:,}: {fix}")
     yield from _replays(workload)
     yield from _needs(workload.runs, flags, "workload.benchmarks", "flags")
     if prepare:

@@ -11,7 +11,7 @@ from db.schema.job_row import JobState
 from jobs.queue.lifecycle import WAITS, cancel_stored
 from jobs.specification.named_files import specify
 from optimizer.trials.trial import Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from studies.faults.fault_cluster import HOSTS, FaultCluster
 from studies.faults.fault_tally import Tally
 from studies.faults.struck_job import Told, left_behind, stopped, submitted

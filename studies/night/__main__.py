@@ -22,8 +22,8 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
+from sampler.bench.settings import load_settings
 from sampler.machine.machine import fingerprint
-from sampler.runner.settings import load_settings
 from studies.night.page import write_page, wrong
 from studies.night.scene import BATCH, Scene, scene, slowed
 from studies.pictures.dashboard import take

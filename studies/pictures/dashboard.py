@@ -30,7 +30,7 @@ from jobs.execution.run_job import run_job
 from jobs.results.outcome import JobOutcome
 from jobs.specification.specification import specification_from_document
 from optimizer.run.ports import Unwatched
-from sampler.runner.settings import Settings
+from sampler.bench.settings import Settings
 from studies.pictures.report import smaller
 from tests.support import ROOT
 from tests.support.api.processes import environment, rocktune

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from sampler.bench.settings import Settings, load_settings
 from sampler.common.errors import InputError
-from sampler.runner.settings import Settings, load_settings
 from studies.recovery.applications import (
     APPLICATIONS,
     Application,

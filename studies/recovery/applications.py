@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import rocksdict
 
+from sampler.bench.settings import Settings
 from sampler.profile.compressibility import BINARY, values_source
 from sampler.profile.reading import read_profile
-from sampler.runner.settings import Settings
 from studies.recovery.making import STATISTICS, about_row, amplification, found_in
 from studies.study import append_line, read_lines
 

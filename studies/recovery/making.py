@@ -14,13 +14,13 @@ from typing import Any, Protocol
 
 from sampler.bench.bench_plan import flag_arguments
 from sampler.bench.builds import program_of
-from sampler.bench.db_bench_output import parse_tickers
+from sampler.bench.output import parse_tickers
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint
 from sampler.profile.profile import DatabaseProfile
 from sampler.profile.reading import read_profile
 from sampler.profile.trace import read_trace_profile
-from sampler.runner.settings import Settings
 from studies.recovery.known_load import KnownLoad, trace_truth_of, truth_of
 
 _HOST = ("cpu", "cores", "memory_bytes", "file_system", "system")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sampler.runner.settings import Settings
+from sampler.bench.settings import Settings
 from studies.recovery.known_load import KnownLoad
 from studies.recovery.making import about_row, build_of, rocktune
 

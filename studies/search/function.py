@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose, Trial
+from sampler.bench.outcome import TrialState
 from sampler.rocksdb.parameters import Value
-from sampler.runner.outcome import TrialState
 from sampler.space.space import Configuration
 from studies.search.truth import Truth
 

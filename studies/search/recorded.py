@@ -23,9 +23,9 @@ from optimizer.evaluation.evaluation import COMPARABLE
 from optimizer.objective.objective_file import load_objective
 from optimizer.trials.problem import Problem, SearchSettings
 from optimizer.trials.trial import Phase, Purpose, Trial
+from sampler.bench.outcome import TrialState
 from sampler.common.errors import InputError
 from sampler.rocksdb.parameters import Value, catalogue
-from sampler.runner.outcome import TrialState
 from sampler.space.space import Configuration, Space, digest
 from sampler.space.space_file import load_space
 from sampler.workload.workload_file import load_workload

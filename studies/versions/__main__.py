@@ -14,8 +14,8 @@ from pathlib import Path
 
 from sampler.bench.builds import installed_build, named_programs
 from sampler.bench.installed import InstalledDbBench
+from sampler.bench.settings import load_settings
 from sampler.common.errors import InputError
-from sampler.runner.settings import load_settings
 from studies.study import make_command, names
 from studies.versions.page import PageSettings, write_page, wrong_rows
 from studies.versions.trial import (

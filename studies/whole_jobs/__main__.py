@@ -10,8 +10,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from sampler.bench.settings import load_settings
 from sampler.common.errors import InputError
-from sampler.runner.settings import load_settings
 from studies.study import counts, make_command, names, read_lines
 from studies.whole_jobs.job import Cell, measure_sides, run_job
 from studies.whole_jobs.page import write_page

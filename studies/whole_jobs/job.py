@@ -12,11 +12,11 @@ from typing import Any
 from jobs.execution.assembly import assemble
 from jobs.specification.named_files import specify
 from optimizer.confirmation.choice import order_of
+from sampler.bench.outcome import TrialState
+from sampler.bench.runner import LocalRunner
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint
-from sampler.runner.outcome import TrialState
-from sampler.runner.runner import LocalRunner
-from sampler.runner.settings import Settings
 from studies.study import append_line, read_lines
 
 _HOST = ("cpu", "cores", "memory_bytes", "file_system", "system")

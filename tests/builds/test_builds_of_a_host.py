@@ -4,8 +4,8 @@ import pytest
 
 from sampler.bench.builds import build_facts, builds_of, facts_in_log, installed_build, program_of
 from sampler.bench.installed import find_db_bench
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
-from sampler.runner.settings import Settings
 from tests.support.sampler.second_builds import build, with_default
 
 LOG = """\

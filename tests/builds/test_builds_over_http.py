@@ -7,12 +7,12 @@ from sqlalchemy import Engine
 
 from api.app import make_app
 from api.services.dependencies import builds_here
-from db.hosts import see_host
 from db.jobs.job_store import JobStore
+from db.leases import see_host
 from jobs.specification.named_files import specify
 from sampler.bench.builds import advertised
 from sampler.bench.installed import InstalledDbBench
-from sampler.runner.settings import Settings
+from sampler.bench.settings import Settings
 from tests.support.api.callers import QUEUED, admin, errors_of
 from tests.support.sampler.second_builds import with_default, without_option
 

@@ -23,8 +23,8 @@ from jobs.specification.specification import (
 from sampler.bench.builds import FETCHED, fit_words, fitting_build, installed_versions
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
-from sampler.runner.settings import Settings
 from sampler.workload.workload_file import load_workload, workload_document
 from tests.project.test_commands import fetching
 from tests.support import DATA

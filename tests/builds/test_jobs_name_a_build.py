@@ -7,8 +7,8 @@ from cli.main import main
 from jobs.execution.assembly import assemble
 from jobs.specification.named_files import specify
 from jobs.specification.specification import specification_from_document
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
-from sampler.runner.settings import Settings
 from tests.support.sampler.second_builds import with_default
 
 COMMAND = 'name = "mine"\n[command]\nargv = ["true"]\ntimeout_seconds = 9\n'

@@ -34,8 +34,8 @@ from db.schema.job_row import ENDED
 from jobs.archive import restore_archive
 from jobs.specification.named_files import specify
 from jobs.worker import Worker
-from sampler.runner.runner import LocalRunner
-from sampler.runner.settings import Settings
+from sampler.bench.runner import LocalRunner
+from sampler.bench.settings import Settings
 from tests.support import DATA, ROOT
 from tests.support.api.finished_job import run
 from tests.support.api.watched_nights import kept_nights, nights_up_to_the_finding

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import Engine
 
-from db.hosts import read_hosts, see_host
+from db.leases import read_hosts, see_host
 
 
 def test_hosts_are_listed_by_name_with_what_they_are(database: Engine):

@@ -18,7 +18,7 @@ from sqlalchemy import update
 from api.routes.health import REQUEST_SECONDS, REQUESTS, registry_of
 from db.connection.engine import make_engine, writing
 from db.connection.migrate import upgrade_tables
-from db.hosts import see_host
+from db.leases import see_host
 from db.nightly.batches import add_schedule, read_batches
 from db.schema.tables import batch, job
 from jobs.regression.detection import regressions_of_batch

@@ -18,7 +18,7 @@ from db.nightly.nights import nights_of_batch
 from db.schema.job_row import JobState
 from jobs.batch.batch_run import BatchTurn
 from optimizer.trials.trial import Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.cli.launched import Zygote
 from tests.support.cli.terminal import Desk, rest
 from tests.support.jobs.instant import (

@@ -12,7 +12,7 @@ from api.app import make_app
 from db.access.tokens import Role, make_token
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
-from db.hosts import see_host
+from db.leases import see_host
 from db.schema.job_row import JobState
 from jobs.results.outcome import JobOutcome
 from sampler.workload.measurable import READS

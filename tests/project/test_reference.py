@@ -7,7 +7,7 @@ from sqlalchemy import create_engine
 
 from api.app import make_app
 from jobs.queue.service_settings import ServiceSettings
-from sampler.runner.settings import Settings
+from sampler.bench.settings import Settings
 from studies.reference.commands import PARTS, commands, written
 from tests.support import ROOT
 

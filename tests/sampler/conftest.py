@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from sampler.bench.installed import InstalledDbBench
-from sampler.runner.outcome import Outcome
-from sampler.runner.runner import LocalRunner
-from sampler.runner.settings import Settings
+from sampler.bench.outcome import Outcome
+from sampler.bench.runner import LocalRunner
+from sampler.bench.settings import Settings
 from sampler.space.space import Configuration
 from tests.support.sampler.real_runs import Keeping, Kept, Measure, tiny_plan
 

@@ -8,7 +8,7 @@ import pytest
 from optimizer.strategies.registry import find_strategy
 from optimizer.strategies.strategy import Strategy
 from optimizer.trials.trial import Purpose
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from studies.search.best import Effort, search_best
 from studies.search.run import run
 from studies.tests.learned.known_truth import DEFAULT

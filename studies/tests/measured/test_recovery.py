@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sampler.runner.settings import Settings
+from sampler.bench.settings import Settings
 from sampler.workload.workload_file import workload_from_document
 from studies.recovery.known_load import KnownLoad, taking_half, trace_truth_of, truth_of
 from studies.recovery.loads import LOADS, TRANSFERRED

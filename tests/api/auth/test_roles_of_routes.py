@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 from api.app import make_app
 from api.pages.page import static_address
 from db.access.tokens import Role, make_token, revoke_token
-from db.hosts import see_host
+from db.leases import see_host
 from db.webhooks import read_webhooks, remove_webhook
 from jobs.queue.service_settings import ServiceSettings
 from tests.support.api.callers import EXTERNAL, QUEUED, bearer, require_problem, stranger, submit

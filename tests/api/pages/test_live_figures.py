@@ -21,7 +21,7 @@ from jobs.views.live import baseline_so_far, job_series_of, live_job
 from optimizer.evaluation.baseline import MetricNoise, summarise
 from optimizer.objective.objective import Term
 from optimizer.trials.trial import Phase, Purpose, Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.api.browser import see
 from tests.support.api.callers import EXTERNAL, submit
 from tests.support.api.fake_runner import ask, measure, tell

@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from db.hosts import see_host
+from db.leases import see_host
 from db.schema.job_row import JobState
 from tests.support.api.browser import see
 from tests.support.api.callers import EXTERNAL, submit

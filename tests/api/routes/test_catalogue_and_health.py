@@ -12,7 +12,7 @@ from api.app import make_app
 from db.access.tokens import new_token
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
-from db.hosts import see_host
+from db.leases import see_host
 from db.schema.tables import host
 from jobs.queue.service_settings import ServiceSettings
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES

@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
 from jobs.queue.service_settings import ServiceSettings
-from sampler.runner.settings import Settings
+from sampler.bench.settings import Settings
 from tests.support.api.callers import require_problem, submit
 from tests.support.api.finished_job import body, finished, register
 

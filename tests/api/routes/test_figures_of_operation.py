@@ -10,9 +10,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import Engine, insert, update
 
 from db.connection.engine import writing
-from db.hosts import see_host
 from db.jobs.job_store import JobStore
-from db.leases import BENCH, LeaderLease, give_back_lead, take_lead, this_process_name
+from db.leases import BENCH, LeaderLease, give_back_lead, see_host, take_lead, this_process_name
 from db.nightly.batches import add_schedule
 from db.schema.job_row import JobState
 from db.schema.tables import batch, document, host

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from jobs.queue.service_settings import ServiceSettings
-from sampler.runner.settings import Settings
+from sampler.bench.settings import Settings
 from tests.support.api.callers import require_problem, submit
 from tests.support.api.finished_job import SECRET, body, finished, register
 

@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
 from jobs.queue.service_settings import ServiceSettings
-from sampler.runner.settings import Settings
+from sampler.bench.settings import Settings
 from tests.support.api.callers import EXTERNAL, require_problem, submit
 from tests.support.api.fake_runner import ask, measure, tell
 from tests.support.api.finished_job import SECRET, body, finished, register, run

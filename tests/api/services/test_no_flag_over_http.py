@@ -16,9 +16,9 @@ from jobs.execution.assembly import assemble
 from jobs.queue.service_settings import ServiceSettings
 from jobs.specification.resolved_job import ResolvedJob
 from jobs.specification.specification import specification_from_document
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
 from sampler.rocksdb.options_file import DB, parse_options
-from sampler.runner.settings import Settings
 from tests.support.api.callers import EXTERNAL, QUEUED, errors_of, send, submit
 from tests.support.jobs.instant import write_workload
 

@@ -7,7 +7,7 @@ from sqlalchemy import Engine
 
 from cli.main import main
 from cli.options.exits import Exit
-from db.hosts import see_host
+from db.leases import see_host
 from tests.support.jobs.host_jobs import host_baselines, keep_host_jobs
 from tests.support.jobs.recorded_nights import Planted
 

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from sqlalchemy import Connection, create_engine, text
 
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.cli.launched import Zygote
 from tests.support.cli.strained_database import (
     HELD_AT,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.cli.terminal import Desk
 from tests.support.db.failing_disk import FailingDisk, failing_disk
 from tests.support.db.stored_trials import trials_of

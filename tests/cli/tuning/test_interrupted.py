@@ -10,7 +10,7 @@ import pytest
 from db.connection.engine import make_engine
 from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.cli.terminal import Desk
 from tests.support.jobs.instant import (
     ended_within,

@@ -14,7 +14,7 @@ from db.connection.engine import make_engine
 from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
 from optimizer.trials.trial import Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.cli.launched import Zygote
 from tests.support.cli.terminal import Desk, rest
 from tests.support.db.stored_trials import trials_of

@@ -9,7 +9,7 @@ from db.schema.job_row import JobState
 from db.trials.trial_log import StoredTrialLog
 from optimizer.run.ports import LeaseLost
 from optimizer.trials.trial import Phase
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.db.writing_process import ended_trial, proposed_trial
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from db.jobs.job_store import JobStore
 from optimizer.trials.trial import Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.db.writing_process import ended_trial, proposed_trial, started
 
 

@@ -9,8 +9,8 @@ from db.jobs.job_store import JobStore
 from db.schema.tables import trial
 from db.trials.trial_rows import TrialOrder, count_listed, proposal, read_listed
 from optimizer.trials.trial import Phase, Purpose, Trial
+from sampler.bench.outcome import TrialState
 from sampler.common.errors import InputError
-from sampler.runner.outcome import TrialState
 
 STATES = (TrialState.DONE, TrialState.DONE, TrialState.FAILED, TrialState.DONE)
 WAF = {1: 2.0, 2: 1.0, 4: 2.0, 5: 3.0, 6: -1.0, 8: 1.0}

@@ -17,7 +17,7 @@ from db.schema.types import safe_text
 from db.trials.trial_log import StoredTrialLog
 from optimizer.run.ports import TrialLog
 from optimizer.trials.trial import Phase, Purpose, Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.db.writing_process import ended_trial, proposed_trial
 
 

@@ -7,8 +7,8 @@ import pytest
 from cli.main import main
 from jobs.autotune.request import configured
 from sampler.bench.command_bench import last_line_metrics
+from sampler.bench.host_lock import MARK
 from sampler.common.errors import InputError
-from sampler.runner.host_lock import MARK
 from sampler.space.space import default_values
 from sampler.space.space_file import load_space
 from sampler.workload.workload_file import load_workload
@@ -70,7 +70,7 @@ def test_a_mark_that_no_float_can_hold_is_refused_by_name() -> None:
 def test_the_shipped_command_is_the_python_that_runs_rocktune(tmp_path: Path) -> None:
     from jobs.execution.assembly import assemble
     from jobs.specification.named_files import specify
-    from sampler.runner.settings import load_settings
+    from sampler.bench.settings import load_settings
 
     assembly = assemble(specify(workload="warlo-command", space="warlo"), load_settings())
     argv = assembly.benchmark.prepare({"policy": "duty"}, tmp_path)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.cluster.bench_cluster import BenchCluster, bench_cluster
 from tests.support.db.stored_trials import trials_of
 from tests.support.sampler.small_disk import SmallDisk, made_or_skipped, small_disk

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jobs.cluster.certificates import make_set
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.cluster.bench_cluster import BenchCluster
 from tests.support.cluster.netns_hosts import HostNetwork, host_network, why_impossible
 from tests.support.db.stored_trials import trials_of

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from optimizer.trials.trial import Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.cluster.fault_bench import lines_of
 from tests.support.cluster.fault_count import (
     begun,

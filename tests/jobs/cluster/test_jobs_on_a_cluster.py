@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from optimizer.trials.trial import Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.cluster.bench_cluster import BenchCluster, bench_cluster, result_of
 from tests.support.db.stored_trials import trials_of
 from tests.support.jobs.service_desk import ServiceProcess, wait_until

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from db.hosts import read_hosts
 from db.jobs.job_queue import enqueue_job
 from db.jobs.job_store import JobStore
+from db.leases import read_hosts
 from db.schema.job_row import JobState
 from jobs.queue.lifecycle import WAITS, cancel_stored
 from jobs.specification.named_files import specify
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.cluster.bench_cluster import BenchCluster, bench_cluster
 from tests.support.jobs.service_desk import wait_until
 

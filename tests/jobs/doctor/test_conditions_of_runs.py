@@ -8,7 +8,7 @@ import pytest
 from jobs.doctor import examination
 from jobs.doctor.examination import look_at_conditions
 from jobs.doctor.findings import Finding, Severity
-from sampler.runner.settings import Settings
+from sampler.bench.settings import Settings
 
 SPEEDS = (1.0, 1.1, 1.0, 1.1)
 

@@ -15,7 +15,7 @@ import pytest
 
 from cli.main import main
 from jobs.doctor import examination
-from sampler.runner.host_lock import host_lock
+from sampler.bench.host_lock import host_lock
 from tests.support.cli.terminal import Desk
 from tests.support.jobs.instant import left_running, read_from, write_workload
 

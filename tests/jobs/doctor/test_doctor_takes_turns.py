@@ -9,8 +9,8 @@ from jobs.doctor import examination
 from jobs.doctor.examination import examine
 from jobs.doctor.findings import ExaminationObserver, Finding
 from jobs.specification.named_files import specify
-from sampler.runner.host_lock import host_lock
-from sampler.runner.settings import Settings
+from sampler.bench.host_lock import host_lock
+from sampler.bench.settings import Settings
 
 # Writes down whether the lock was held when it was started; it measures nothing.
 SCRIPT = """\

@@ -18,11 +18,11 @@ from jobs.doctor.findings import (
     percentage,
 )
 from jobs.results.figures import figure
+from sampler.bench.bench_folder import DiskSpeed, DiskState
 from sampler.bench.installed import InstalledDbBench
 from sampler.machine.host_load import CpuUse, Pressure
 from sampler.machine.machine import CpuState, MemoryState
 from sampler.rocksdb.options_file import OptionsFile
-from sampler.runner.bench_folder import DiskSpeed, DiskState
 from tests.support.jobs.made_up import cpu, disk, memory, pressure, speed, use
 
 GIB = 2**30

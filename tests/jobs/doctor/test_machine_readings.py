@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from sampler.bench.bench_folder import DiskSpeed, measure_disk, read_disk_state
 from sampler.machine.host_load import (
     CpuMoment,
     ProcessorTime,
@@ -19,7 +20,6 @@ from sampler.machine.host_load import (
     running,
 )
 from sampler.machine.machine import file_system, fingerprint, read_cpu_state, read_memory_state
-from sampler.runner.bench_folder import DiskSpeed, measure_disk, read_disk_state
 from tests.support.jobs.made_up import tree
 
 MIB = 2**20

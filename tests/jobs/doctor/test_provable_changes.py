@@ -14,7 +14,7 @@ from jobs.doctor.noise import judge_failures, judge_noise, noise_of, not_measure
 from optimizer.budget.budget import divide
 from optimizer.budget.power import pairs_for, smallest_change
 from optimizer.trials.trial import Phase, Purpose, Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 
 BEGAN = datetime(2026, 11, 21, tzinfo=UTC)
 RATE = [100, 112, 95, 103, 99, 108, 91, 104, 97, 101]  # spread 6.2%

@@ -10,10 +10,10 @@ from optimizer.trials.problem import SearchSettings
 from sampler.bench.command_bench import CommandBench
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench, try_options
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
 from sampler.rocksdb.options_file import CF, DB, TABLE, format_options
 from sampler.rocksdb.parameters import catalogue
-from sampler.runner.settings import Settings
 from sampler.space.space import memory_bytes
 from sampler.space.space_file import SHIPPED
 from tests.support.jobs.instant import write_space, write_workload

@@ -10,9 +10,9 @@ from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.specification.named_files import specify
 from optimizer.run.ports import Unwatched
-from sampler.runner import process
-from sampler.runner.outcome import TrialState
-from sampler.runner.settings import Settings
+from sampler.bench import process
+from sampler.bench.outcome import TrialState
+from sampler.bench.settings import Settings
 
 STRUCK = 5  # of the runs of the benchmark
 TRIALS = 12

@@ -25,8 +25,8 @@ from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
 from optimizer.run.planning import RunProgress
 from optimizer.trials.trial import Trial
-from sampler.runner.outcome import TrialState
-from sampler.runner.settings import Settings
+from sampler.bench.outcome import TrialState
+from sampler.bench.settings import Settings
 from tests.support.db.stored_trials import trials_of
 from tests.support.jobs.instant import SCRIPT, Watcher, left_running, write_space, write_workload
 from tests.support.sampler.killed_child import CHANGES_FILES, Steps, killed

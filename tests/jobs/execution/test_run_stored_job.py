@@ -28,9 +28,9 @@ from jobs.specification.specification import Specification
 from optimizer.run.planning import RunProgress
 from optimizer.run.ports import LeaseLost
 from optimizer.trials.trial import Phase, Purpose, Trial
+from sampler.bench.outcome import TrialState
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
-from sampler.runner.outcome import TrialState
-from sampler.runner.settings import Settings
 from tests.support.jobs.instant import Watcher, left_running, write_space, write_workload
 
 pytestmark = pytest.mark.slow
@@ -245,7 +245,7 @@ class TestTheLease:
         assert len(set(renewed)) > 6
 
     def test_is_renewed_while_the_host_is_busy(self, job: Job, monkeypatch: pytest.MonkeyPatch):
-        from sampler.runner.host_lock import host_lock
+        from sampler.bench.host_lock import host_lock
 
         renewed: list[float] = []
         monkeypatch.setattr(held_job, "_RENEW_SECONDS", 0.0)

@@ -6,9 +6,9 @@ import pytest
 
 from jobs.execution.assembly import LocalHost
 from optimizer.trials.trial import Phase, Purpose, Trial
-from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.runner import LocalRunner
-from sampler.runner.settings import Settings
+from sampler.bench.outcome import Outcome, TrialState
+from sampler.bench.runner import LocalRunner
+from sampler.bench.settings import Settings
 
 
 def trial(purpose: Purpose) -> Trial:

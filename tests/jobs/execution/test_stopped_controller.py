@@ -19,7 +19,7 @@ from jobs.execution.run_job import run_job
 from jobs.specification.named_files import specify
 from optimizer.run.planning import RunProgress
 from optimizer.trials.trial import Trial
-from sampler.runner.settings import Settings
+from sampler.bench.settings import Settings
 from tests.support import ROOT
 from tests.support.jobs.instant import (
     Watcher,

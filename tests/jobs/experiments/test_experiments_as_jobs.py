@@ -19,8 +19,8 @@ from db.trials.trial_log import StoredTrialLog
 from jobs.execution.run_job import Queued, run_queued
 from jobs.experiments.experiment import RUNS
 from jobs.experiments.kinds import made_ready
+from sampler.bench.settings import Settings
 from sampler.machine.machine import start_time
-from sampler.runner.settings import Settings
 from tests.support.api.callers import OPTIONS, admin
 from tests.support.api.sent_workload import PROFILE
 from tests.support.jobs.service_desk import wait_until

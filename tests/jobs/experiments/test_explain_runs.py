@@ -26,9 +26,9 @@ from jobs.experiments.kinds import made_ready
 from jobs.experiments.told import told_of
 from jobs.results.outcome import job_outcome, kept_report
 from jobs.specification.named_files import specify
-from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.runner import LocalRunner
-from sampler.runner.settings import Settings
+from sampler.bench.outcome import Outcome, TrialState
+from sampler.bench.runner import LocalRunner
+from sampler.bench.settings import Settings
 from tests.support.api.callers import admin, submit
 from tests.support.jobs.instant import Watcher as Progress
 from tests.support.jobs.instant import write_space, write_workload

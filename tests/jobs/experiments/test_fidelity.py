@@ -7,11 +7,11 @@ import pytest
 from jobs.experiments import fidelity
 from jobs.experiments.experiment import KeptRuns, MeasuredRun, RunsObserver
 from jobs.experiments.fidelity import Fidelity, compaction_due, compared, figures_of
+from sampler.bench.outcome import Outcome, TrialState
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
 from sampler.profile.profile import DatabaseProfile, FamilyProfile, Level
 from sampler.rocksdb.options_file import CF, OptionsFile
-from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.settings import Settings
 from sampler.workload.workload_file import load_workload
 
 FAMILY = FamilyProfile(

@@ -11,8 +11,8 @@ from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
 from jobs.external import ExternalJobs, ReportedTrial, live_ranking
 from optimizer.trials.trial import Phase, Purpose, Trial
+from sampler.bench.outcome import TrialState
 from sampler.common.errors import InputError
-from sampler.runner.outcome import TrialState
 from tests.support import DATA
 from tests.support.jobs.elsewhere import measured, run_to_the_end, statements, submit_external
 

@@ -18,9 +18,9 @@ from jobs.external import ExternalJobs, ReportedTrial, live_ranking
 from jobs.queue.lifecycle import NotAsked, WrongState, cancel_stored, resume_stored
 from jobs.results.outcome import options_of
 from optimizer.trials.trial import Phase, Purpose
+from sampler.bench.outcome import TrialState
 from sampler.common.errors import InputError
 from sampler.rocksdb.options_file import parse_options
-from sampler.runner.outcome import TrialState
 from tests.support.jobs.elsewhere import measured, run_to_the_end, statements, submit_external
 
 

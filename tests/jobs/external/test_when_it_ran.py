@@ -15,7 +15,7 @@ from jobs import external
 from jobs.execution.held_job import renewed_meanwhile
 from jobs.external import ExternalJobs, ReportedTrial, ReportedTrials
 from optimizer.trials.trial import History, Purpose, Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.jobs.elsewhere import submit_external
 from tests.support.optimizer.pretend_bench import START, bowl, problem_of, trial_of
 

@@ -24,9 +24,9 @@ from db.nightly.nights import nights_of_batch
 from db.schema.job_row import JobState
 from jobs import worker
 from jobs.regression.detection import detect_regressions
+from sampler.bench.outcome import TrialState
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
-from sampler.runner.outcome import TrialState
-from sampler.runner.settings import Settings
 from tests.support.jobs.worker_process import worker_process
 from tests.support.jobs.worker_scene import Scene, at_work
 

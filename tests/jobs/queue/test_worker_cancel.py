@@ -4,8 +4,8 @@ import pytest
 
 from db.schema.job_row import JobState
 from jobs.queue import lifecycle
+from sampler.bench.outcome import TrialState
 from sampler.machine.machine import start_time
-from sampler.runner.outcome import TrialState
 from tests.support.jobs.service_desk import wait_until
 from tests.support.jobs.worker_scene import Scene, at_work, scene
 

@@ -17,7 +17,7 @@ from jobs.execution.held_job import Retry, RetryingLog, held_job
 from jobs.execution.run_job import run_job
 from jobs.specification.named_files import specify
 from optimizer.trials.trial import Trial
-from sampler.runner.settings import Settings
+from sampler.bench.settings import Settings
 from tests.support.jobs.instant import Watcher, write_space, write_workload
 from tests.support.jobs.lost_commits import LOST, lose
 from tests.support.jobs.worker_scene import Scene, at_work, scene

@@ -8,7 +8,7 @@ import pytest
 
 from db.connection.engine import make_engine
 from db.schema.job_row import JobState
-from sampler.runner.settings import Settings
+from sampler.bench.settings import Settings
 from tests.support.cli.launched import ROCKTUNE, forked
 from tests.support.db.private_server import PrivateServer, private_server
 from tests.support.jobs.instant import left_running, write_space

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from db.hosts import HostRuns, see_host
 from db.jobs.job_store import JobStore
+from db.leases import HostRuns, see_host
 from db.schema.job_row import JobState
 from jobs.regression.hosts import HostHistory, host_histories, judge_host
 from tests.support.jobs.batch_nights import ASKED, ENVIRONMENT

@@ -7,8 +7,8 @@ from jobs.charts.parameters import Question, groups_chart, questions
 from jobs.views import results
 from optimizer.results.ranking import EffectTest, ParameterRanking, Quality, Sampling
 from optimizer.trials.trial import Phase, Trial
+from sampler.bench.outcome import TrialState
 from sampler.common.documents import parse_toml
-from sampler.runner.outcome import TrialState
 from sampler.space.space_file import space_text
 from tests.support import ROOT
 from tests.support.jobs.chart_parts import row, trace

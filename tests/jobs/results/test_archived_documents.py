@@ -20,8 +20,8 @@ from jobs.execution.run_job import run_job
 from jobs.results.outcome import JobOutcome
 from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
-from sampler.runner.settings import Settings
 from tests.support.db.any_trials import plain_trial
 from tests.support.jobs.instant import Watcher, write_space, write_workload
 

@@ -9,10 +9,10 @@ from jobs.results import export
 from jobs.results.export import ExportRefusedError, export_options
 from jobs.specification.named_files import specify
 from jobs.specification.resolved_job import ResolvedJob
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
 from sampler.rocksdb.application import FIRST
 from sampler.rocksdb.options_file import CF, DB, TABLE, parse_options
-from sampler.runner.settings import Settings
 from tests.support.jobs.instant import write_space, write_workload
 from tests.support.jobs.small_result import small_result
 

@@ -23,8 +23,8 @@ from jobs.queue.lifecycle import WrongState, delete_stored, resume_stored
 from jobs.specification.named_files import named_places, specify
 from jobs.specification.specification import Specification
 from optimizer.trials.trial import Trial
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
-from sampler.runner.settings import Settings
 from sampler.workload.workload_file import load_workload, workload_document
 from tests.support.db.any_trials import any_trials, plain_trial
 from tests.support.jobs.instant import Watcher, write_space, write_workload

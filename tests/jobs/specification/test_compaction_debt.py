@@ -18,9 +18,9 @@ from jobs.specification.named_files import specify
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification
 from sampler.bench.db_bench import DbBench
+from sampler.bench.runner import LocalRunner
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
-from sampler.runner.runner import LocalRunner
-from sampler.runner.settings import Settings
 from sampler.space.space_file import load_space
 from sampler.workload.workload import Prepare, Settle, Workload
 from tests.support.jobs.instant import Watcher

@@ -10,9 +10,9 @@ from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import specification_from_document
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.bench.db_bench import DbBench
+from sampler.bench.outcome import TrialState
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
-from sampler.runner.outcome import TrialState
-from sampler.runner.settings import Settings
 from sampler.space.space import digest
 from tests.support.jobs.instant import write_space, write_workload
 

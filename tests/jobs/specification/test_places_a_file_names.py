@@ -9,6 +9,7 @@ import pytest
 from jobs.execution.assembly import assemble
 from jobs.specification.named_files import specify
 from sampler.bench.installed import InstalledDbBench
+from sampler.bench.settings import Settings
 from sampler.rocksdb.forms import read_user_options
 from sampler.rocksdb.options_file import (
     CF,
@@ -18,7 +19,6 @@ from sampler.rocksdb.options_file import (
     parse_options,
     within_its_folder,
 )
-from sampler.runner.settings import Settings
 
 FILE = """\
 [Version]

@@ -13,9 +13,9 @@ from jobs.specification.named_files import specify
 from jobs.specification.request import parse_warm_start
 from jobs.specification.resolved_job import DOCUMENT, prior_of, require_job, resolve
 from jobs.specification.specification import Specification
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
 from sampler.machine.machine import host_name
-from sampler.runner.settings import Settings
 from tests.support.jobs.instant import Watcher, write_space, write_workload
 
 

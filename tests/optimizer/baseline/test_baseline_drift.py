@@ -10,7 +10,7 @@ from scipy import stats
 
 from optimizer.evaluation.baseline import Baseline, drift_p, stepped_levels, summarise
 from optimizer.trials.trial import Purpose, Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.optimizer.pretend_bench import START, trial_of
 
 SPACING = 100.0  # seconds between two runs of the baseline

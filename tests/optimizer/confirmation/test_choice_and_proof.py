@@ -10,7 +10,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Limit, Objective, Term
 from optimizer.results.result import proof_pairs
 from optimizer.trials.trial import History, Purpose, Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.optimizer.pretend_bench import (
     Job,
     PretendBench,

@@ -11,8 +11,8 @@ from optimizer.objective.objective import Limit, Objective, Term, require_measur
 from optimizer.objective.objective_file import parse_weights, weights_words
 from optimizer.surrogate.predictions import predictions_of
 from optimizer.trials.trial import History, Phase, Purpose
+from sampler.bench.outcome import TrialState
 from sampler.common.errors import InputError
-from sampler.runner.outcome import TrialState
 from sampler.space.space import memory_bytes
 from sampler.space.space_file import load_space
 from tests.support.optimizer.pretend_bench import PretendBench, job_of, problem_of, trial_of

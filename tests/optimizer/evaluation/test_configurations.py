@@ -18,7 +18,7 @@ from optimizer.evaluation.evaluation import (
 from optimizer.results.result import conclude, result_document
 from optimizer.run.planning import ProgressTracker
 from optimizer.trials.trial import History, Purpose, Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.optimizer.pretend_bench import flat, problem_of, trial_of
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")

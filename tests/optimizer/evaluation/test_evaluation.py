@@ -14,7 +14,7 @@ from optimizer.evaluation.evaluation import (
     Evaluation,
 )
 from optimizer.trials.trial import Basis, History, Phase, Purpose, Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from sampler.space.space_file import load_space
 from tests.support.models.quick_ranking import no_ranking
 from tests.support.optimizer.pretend_bench import (

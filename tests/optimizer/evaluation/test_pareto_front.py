@@ -17,7 +17,7 @@ from optimizer.evaluation.evaluation import (
 )
 from optimizer.objective.objective import Limit, Objective, Term, pareto_front
 from optimizer.trials.trial import Purpose
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.optimizer.pretend_bench import trial_of
 
 GAIN = st.floats(-1.5, 3.0).map(lambda value: round(value, 3))

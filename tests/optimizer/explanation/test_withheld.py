@@ -10,7 +10,7 @@ from optimizer.budget.budget import divide
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.explanation import explain_winner, explanation_document
 from optimizer.trials.trial import History, Purpose
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from sampler.space.space_file import space_from_document
 from tests.support.optimizer.known_effects import additive, history_of, problem
 

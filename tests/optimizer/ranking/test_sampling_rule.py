@@ -26,7 +26,7 @@ from optimizer.strategies.genetic import (
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Basis, History, Phase, Purpose
-from sampler.runner.outcome import Outcome, TrialState
+from sampler.bench.outcome import Outcome, TrialState
 from sampler.space.space_file import space_from_document
 from tests.support.models.quick_ranking import no_simplified
 from tests.support.optimizer.asking_runner import AskingRunner

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from optimizer.evaluation import evaluation
 from optimizer.run.ports import DECLARED_TEST
 from optimizer.trials.trial import Phase, Purpose, Trial
+from sampler.bench.outcome import Outcome, TrialState
 from sampler.common.errors import InputError
-from sampler.runner.outcome import Outcome, TrialState
 from tests.support.optimizer.asking_runner import AskingRunner, drawn
 from tests.support.optimizer.pretend_bench import STRATEGY_NAMES, PretendBench, job_of, problem_of
 

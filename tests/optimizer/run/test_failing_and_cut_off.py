@@ -8,7 +8,7 @@ from optimizer.budget.budget import divide
 from optimizer.objective.objective import Limit, Objective, Term
 from optimizer.run.planning import Budget, plan_of
 from optimizer.trials.trial import History, Purpose, Trial
-from sampler.runner.outcome import Outcome, TrialState
+from sampler.bench.outcome import Outcome, TrialState
 from tests.support.optimizer.pretend_bench import (
     Job,
     PretendBench,

@@ -13,7 +13,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.run.planning import ProgressTracker
 from optimizer.strategies.genetic import searched_parameters
 from optimizer.trials.trial import History, Phase, Purpose
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from sampler.space.space import memory_bytes
 from sampler.space.space_file import load_space
 from tests.support.optimizer.asking_runner import AskingRunner, drawn
@@ -27,7 +27,7 @@ from tests.support.optimizer.pretend_bench import (
 )
 from tests.support.optimizer.tuning_jobs import TWO_TERMS, chosen_from_two
 
-pytestmark = pytest.mark.usefixtures("quick_ranking")
+pytestmark = pytest.mark.usefixtures("quick_ranking", "unranked")
 BEST = {"x": 0.3, "y": 181, "codec": "fast", "sync": False, "idle": 1.0}
 
 

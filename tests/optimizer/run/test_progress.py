@@ -3,7 +3,7 @@ import pytest
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.run.planning import ProgressTracker
 from optimizer.trials.trial import History, Phase, Purpose
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.optimizer.pretend_bench import Job, PretendBench, job_of, problem_of, trial_of
 
 pytestmark = pytest.mark.usefixtures("quick_ranking", "unranked")

@@ -10,7 +10,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results.search_document import learned_document
 from optimizer.run import driver
 from optimizer.trials.trial import Phase, Purpose
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.optimizer.pretend_bench import (
     STRATEGY_NAMES,
     Job,

@@ -8,8 +8,8 @@ from optimizer.budget.budget import divide
 from optimizer.objective.objective import Limit, Objective, Term
 from optimizer.run.ports import LeaseLost
 from optimizer.trials.trial import Phase, Purpose
+from sampler.bench.outcome import TrialState
 from sampler.common.errors import InputError
-from sampler.runner.outcome import TrialState
 from tests.support.optimizer.pretend_bench import (
     STRATEGY_NAMES,
     Job,

@@ -8,7 +8,7 @@ import pytest
 
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.trials.trial import Purpose, Trial
-from sampler.runner.outcome import Outcome
+from sampler.bench.outcome import Outcome
 from tests.support.optimizer.pretend_bench import PretendBench, bowl, job_of, problem_of
 
 pytestmark = pytest.mark.usefixtures("quick_ranking", "unranked")

@@ -16,7 +16,7 @@ from optimizer.strategies.greedy import Greedy, probes_of
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.problem import StartingPoint
 from optimizer.trials.trial import History, Phase, Purpose, Trial
-from sampler.runner.outcome import Outcome, TrialState
+from sampler.bench.outcome import Outcome, TrialState
 from sampler.space.latent import encode
 from sampler.space.space import digest, memory_bytes
 from sampler.space.space_file import load_space, space_from_document

@@ -16,7 +16,7 @@ from optimizer.strategies.registry import find_strategy
 from optimizer.surrogate.job_model import job_surrogate, surrogate_of
 from optimizer.surrogate.training_data import chosen_few
 from optimizer.trials.trial import History, Phase, Purpose, Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from sampler.space.space_file import space_from_document
 from tests.support.optimizer.known_effects import history_of
 from tests.support.optimizer.pretend_bench import (

@@ -14,7 +14,7 @@ from optimizer.strategies.strategy import (
 )
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import History, Purpose, Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.optimizer.pretend_bench import bowl, flat, problem_of, trial_of
 
 WAF = Objective("waf", (Term("waf", "min"),), (Limit("sa", at_most=2.0),))

@@ -12,7 +12,7 @@ from optimizer.strategies import guided
 from optimizer.strategies.guided import Guided
 from optimizer.strategies.strategy import Proposal
 from optimizer.trials.trial import History, Phase, Purpose, Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.optimizer.pretend_bench import (
     PretendBench,
     bowl,

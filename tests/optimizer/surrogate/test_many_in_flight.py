@@ -9,7 +9,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.strategies.strategy import axes_of, observations_of
 from optimizer.surrogate.job_model import surrogate_of
 from optimizer.trials.trial import MOST_IN_FLIGHT, History
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.optimizer.known_effects import additive, history_of, problem
 from tests.support.optimizer.pretend_bench import trial_of
 

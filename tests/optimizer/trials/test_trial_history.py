@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optimizer.trials.trial import History, Phase, Purpose, Trial
-from sampler.runner.outcome import Outcome, TrialState
+from sampler.bench.outcome import Outcome, TrialState
 from tests.support.optimizer.pretend_bench import trial_of
 
 OPEN = (TrialState.RUNNING, TrialState.LOST)

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.command_bench import CommandBench, last_line_metrics
+from sampler.bench.outcome import Outcome, TrialState
+from sampler.bench.runner import LocalRunner
+from sampler.bench.settings import Settings
 from sampler.rocksdb.options_file import CF, parse_options
-from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.runner import LocalRunner
-from sampler.runner.settings import Settings
 from sampler.space.space import Configuration, default_values
 from sampler.space.space_file import load_space, space_from_document
 from sampler.workload.metric_table import MACHINE

@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 
 from sampler.bench.bench_plan import BenchPlan
-from sampler.bench.following import Counting
+from sampler.bench.following import KeyCount
 from sampler.bench.installed import InstalledDbBench
+from sampler.bench.outcome import EndedProcess, Ending, Outcome, TrialState
+from sampler.bench.settings import Settings
 from sampler.rocksdb.options_file import CF, OptionsFile
-from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.process import EndedProcess, Ending
-from sampler.runner.settings import Settings
 from sampler.workload.db_bench_benchmarks import BENCHMARKS
 from sampler.workload.measurable import why_counted, why_untold
 from sampler.workload.metric_table import db_bench_metrics
@@ -126,7 +125,7 @@ def test_a_count_that_fails_leaves_sa_out_and_says_why(
     (tmp_path / "count" / "stdout").write_text(stdout)
     (tmp_path / "count" / "stderr").write_text(stderr)
     measured = Outcome(state=TrialState.DONE, metrics={"lsm_bytes": 8.0}, bench_seconds=1.0)
-    outcome = Counting(Path("db_bench"), DELETES, tmp_path).finish(measured, ended)
+    outcome = KeyCount(Path("db_bench"), DELETES, tmp_path).finish(ended, measured)
     assert (outcome.state, outcome.bench_seconds) == (TrialState.DONE, 3.0)
     assert "sa" not in outcome.metrics
     assert outcome.warnings == (f"sa is not measured: counting live keys failed: {why}",)

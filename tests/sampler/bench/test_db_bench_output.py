@@ -7,9 +7,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sampler.bench.db_bench import DbBench
-from sampler.bench.db_bench_output import DbBenchOutput, complaint, latencies_of, parse_output
 from sampler.bench.installed import InstalledDbBench
-from sampler.runner.process import EndedProcess, Ending
+from sampler.bench.outcome import EndedProcess, Ending
+from sampler.bench.output import DbBenchOutput, complaint, latencies_of, parse_output
 from tests.support.sampler.real_runs import OUTPUTS, tiny_plan
 
 REAL = {file.stem: file.read_text() for file in sorted(OUTPUTS.glob("*.txt"))}

@@ -11,14 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from sampler.bench.db_bench_output import parse_output
+from sampler.bench import process
 from sampler.bench.installed import InstalledDbBench
-from sampler.bench.run_log import RocksdbLog, parse_log, unrest
-from sampler.runner import process
-from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.process import EndedProcess, Ending
-from sampler.runner.runner import LocalRunner
-from sampler.runner.settings import Settings
+from sampler.bench.outcome import EndedProcess, Ending, Outcome, TrialState, unrest
+from sampler.bench.output import RocksdbLog, parse_log, parse_output
+from sampler.bench.runner import LocalRunner
+from sampler.bench.settings import Settings
 from sampler.space.space import Configuration
 from tests.support.sampler.real_runs import Keeping, Kept, tiny_plan
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampler.bench.run_log import RocksdbLog, parse_log
+from sampler.bench.output import RocksdbLog, parse_log
 from sampler.rocksdb.log_reader import LogReader
 from tests.support.sampler.log_lines import AT_6, FLUSH_BEGINS, FLUSH_ENDS, OPENED, dump, event
 from tests.support.sampler.real_runs import Kept

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from sampler.bench.db_bench_output import DbBenchOutput, parse_output
 from sampler.bench.metrics import (
     MissingMeasurement,
     censored_metrics,
@@ -13,9 +12,9 @@ from sampler.bench.metrics import (
     stored_bytes,
     trial_metrics,
 )
-from sampler.bench.run_log import RocksdbLog, parse_log
+from sampler.bench.outcome import EndedProcess, Ending
+from sampler.bench.output import DbBenchOutput, RocksdbLog, parse_log, parse_output
 from sampler.rocksdb.parameters import Value, catalogue
-from sampler.runner.process import EndedProcess, Ending
 from sampler.workload.workload import Workload
 from tests.support.sampler.real_runs import OUTPUTS, TINY, Kept, Measure
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from sampler.bench.db_bench import Preparing
+from sampler.bench.bench_folder import FOLDER
+from sampler.bench.db_bench import Filling
 from sampler.bench.installed import InstalledDbBench
-from sampler.runner.bench_folder import FOLDER
-from sampler.runner.outcome import TrialState
-from sampler.runner.runner import LocalRunner
-from sampler.runner.settings import Settings
+from sampler.bench.outcome import TrialState
+from sampler.bench.runner import LocalRunner
+from sampler.bench.settings import Settings
 from sampler.space.space import Configuration
 from sampler.workload.workload import Prepare
 from tests.support.sampler.real_runs import Keeping, Kept, tiny_plan
@@ -185,7 +185,7 @@ def test_options_that_exclude_each_other_fail_while_it_is_prepared(
 def key(installed: InstalledDbBench, configuration: Configuration, **load: object) -> str | None:
     plan = tiny_plan(installed, "all", **{**READING, **load})
     assert plan.workload.prepare is not None
-    preparing = Preparing(installed, plan, plan.workload.prepare, configuration, Path())
+    preparing = Filling(installed, plan, plan.workload.prepare, configuration, Path())
     return preparing.key()
 
 

@@ -8,10 +8,10 @@ import pytest
 from sampler.bench.bench_plan import measured_flags
 from sampler.bench.installed import InstalledDbBench
 from sampler.bench.metrics import replayed
+from sampler.bench.outcome import TrialState
 from sampler.bench.query_trace import MULTIGET, WRITE
 from sampler.common.errors import InputError
 from sampler.profile.trace import read_trace_profile
-from sampler.runner.outcome import TrialState
 from sampler.workload.workload import Prepare, Trace
 from tests.support.sampler.real_runs import Kept, Measure, tiny_plan
 from tests.support.sampler.traces import (

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sampler.bench.db_bench_output import parse_output
-from sampler.bench.run_log import RocksdbLog, parse_log
+from sampler.bench.output import RocksdbLog, parse_log, parse_output
 from tests.support.sampler.log_lines import AT_6, FLUSH_BEGINS, FLUSH_ENDS, OPENED, dump, event
 from tests.support.sampler.real_runs import OUTPUTS, Kept
 

@@ -8,14 +8,13 @@ import pytest
 
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.db_bench import DbBench
-from sampler.bench.db_bench_output import BenchmarkLine, parse_output
 from sampler.bench.installed import InstalledDbBench
-from sampler.bench.run_log import RocksdbLog
+from sampler.bench.outcome import Outcome, TrialState
+from sampler.bench.output import BenchmarkLine, RocksdbLog, parse_output
+from sampler.bench.runner import LocalRunner, Stage
+from sampler.bench.settings import Settings
 from sampler.rocksdb.log_reader import LogReader
 from sampler.rocksdb.options_file import CF, OptionsFile, parse_options
-from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.runner import Following, LocalRunner
-from sampler.runner.settings import Settings
 from sampler.space.space import Configuration
 from sampler.space.space_file import load_space
 from sampler.workload.workload import Workload
@@ -59,7 +58,7 @@ class Leaving(Scanned):
 
     def following(
         self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: int
-    ) -> Sequence[Following]:
+    ) -> Sequence[Stage]:
         self.lines = parse_output((folder / "stdout").read_text()).lines
         self.log = LogReader(folder / "db" / "LOG", RocksdbLog).read()
         self.options = parse_options((folder / "OPTIONS.ini").read_text())

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from sampler.bench import process
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench
-from sampler.runner import process
-from sampler.runner.runner import LocalRunner
-from sampler.runner.settings import Settings
+from sampler.bench.runner import LocalRunner
+from sampler.bench.settings import Settings
 from tests.support.sampler.real_runs import tiny_plan
 
 pytestmark = pytest.mark.db_bench

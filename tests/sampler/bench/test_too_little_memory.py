@@ -11,9 +11,9 @@ import pytest
 
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import find_db_bench, probe
-from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.runner import LocalRunner
-from sampler.runner.settings import Settings
+from sampler.bench.outcome import Outcome, TrialState
+from sampler.bench.runner import LocalRunner
+from sampler.bench.settings import Settings
 from tests.support.sampler.real_runs import tiny_plan
 
 pytestmark = pytest.mark.db_bench

@@ -9,13 +9,12 @@ import pytest
 
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.db_bench import DbBench
-from sampler.bench.following import Reading, readings
+from sampler.bench.following import TreeRead, reads_of_tree
 from sampler.bench.installed import InstalledDbBench
+from sampler.bench.outcome import EndedProcess, Ending, Outcome, TrialState
+from sampler.bench.runner import LocalRunner
+from sampler.bench.settings import Settings
 from sampler.machine.machine import file_system
-from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.process import EndedProcess, Ending
-from sampler.runner.runner import LocalRunner
-from sampler.runner.settings import Settings
 from sampler.space.space import Configuration
 from sampler.workload.measurable import COLD, KINDS, READS, why_unread
 from sampler.workload.metric_table import db_bench_metrics, metric_unit
@@ -130,11 +129,11 @@ def test_a_figure_that_is_not_what_it_says_is_left_out_with_a_reason(
     installed: InstalledDbBench, tmp_path: Path,
 ):  # fmt: skip
     plan = tiny_plan(installed)
-    reading = Reading(Path("db_bench"), plan, SMALL, tmp_path, "read_present", cold)
+    reading = TreeRead(Path("db_bench"), plan, SMALL, tmp_path, "read_present", cold)
     reading.outputs.mkdir()
     (reading.outputs / "stdout").write_text(printed)
     measured = Outcome(state=TrialState.DONE, metrics={"waf": 1.0}, bench_seconds=1.0)
-    outcome = reading.finish(measured, ended)
+    outcome = reading.finish(ended, measured)
     assert (outcome.state, outcome.bench_seconds) == (TrialState.DONE, 3.0)
     found = {} if why else {"read_present" + cold * COLD: 50000.0}
     assert outcome.metrics == {"waf": 1.0, **found}
@@ -144,11 +143,11 @@ def test_a_figure_that_is_not_what_it_says_is_left_out_with_a_reason(
 def test_a_tree_that_is_not_in_memory_is_said_to_be_read_from_the_device(
     installed: InstalledDbBench, tmp_path: Path
 ):
-    reading = Reading(Path("x"), tiny_plan(installed), SMALL, tmp_path, "read_present", False)
+    reading = TreeRead(Path("x"), tiny_plan(installed), SMALL, tmp_path, "read_present", False)
     reading.outputs.mkdir()
     (reading.outputs / "stdout").write_text(LINE.format(50000, 1000))
     there = replace(ENDED, device_read_bytes=2**30)
-    outcome = reading.finish(Outcome(state=TrialState.DONE), there)
+    outcome = reading.finish(there, Outcome(state=TrialState.DONE))
     assert "read_present" in outcome.metrics
     assert "not read from a warm cache" in outcome.warnings[0]
 
@@ -159,10 +158,10 @@ def rounds_of(
     """The outcome after rounds that printed these rates; 0.0: a round that printed nothing."""
     outcome = Outcome(state=TrialState.DONE, metrics={"waf": 1.0})
     for number, rate in enumerate(rates, 1):
-        reading = Reading(Path("x"), plan, SMALL, folder, "read_present", False, number)
+        reading = TreeRead(Path("x"), plan, SMALL, folder, "read_present", False, number)
         reading.outputs.mkdir()
         (reading.outputs / "stdout").write_text(LINE.format(int(rate), 1000) * bool(rate))
-        outcome = reading.finish(outcome, ended)
+        outcome = reading.finish(ended, outcome)
     return outcome
 
 
@@ -184,7 +183,7 @@ def test_a_round_that_failed_leaves_no_figure(
 
 
 def test_rounds_take_turns_in_folders_of_their_own(installed: InstalledDbBench, tmp_path: Path):
-    made = [*readings(Path("x"), tiny_plan(installed), SMALL, tmp_path, rounds=3)]
+    made = [*reads_of_tree(Path("x"), tiny_plan(installed), SMALL, tmp_path, rounds=3)]
     assert [reading.metric for reading in made] == [*READS] * 3
     assert len({reading.outputs for reading in made}) == 18
 
@@ -192,6 +191,6 @@ def test_rounds_take_turns_in_folders_of_their_own(installed: InstalledDbBench, 
 def test_reads_ask_for_keys_that_were_written(installed: InstalledDbBench, tmp_path: Path):
     plan = tiny_plan(installed, num=500, seed=7)
     for kind, benchmark in KINDS.items():
-        argv = " ".join(Reading(Path("x"), plan, SMALL, tmp_path, kind, False).argv())
+        argv = " ".join(TreeRead(Path("x"), plan, SMALL, tmp_path, kind, False).argv())
         assert f"--benchmarks={benchmark} " in argv and " --readonly=true " in argv
         assert " --seed=7 " in argv and re.search(r" --reads=500 ", argv)

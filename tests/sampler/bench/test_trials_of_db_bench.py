@@ -4,14 +4,12 @@ from typing import Any
 import pytest
 
 from sampler.bench.db_bench import DbBench
-from sampler.bench.db_bench_output import parse_output
 from sampler.bench.installed import InstalledDbBench
-from sampler.bench.run_log import parse_log
+from sampler.bench.outcome import Ending, TrialState
+from sampler.bench.output import parse_log, parse_output
+from sampler.bench.runner import LocalRunner
+from sampler.bench.settings import Settings
 from sampler.rocksdb.options_file import DB, OptionsFile
-from sampler.runner.outcome import TrialState
-from sampler.runner.process import Ending
-from sampler.runner.runner import LocalRunner
-from sampler.runner.settings import Settings
 from tests.support.sampler.real_runs import TINY, Keeping, Measure, tiny_plan
 from tests.support.sampler.versions import asserts
 

@@ -57,17 +57,17 @@ def test_what_the_terminal_prints_is_taken_to_the_letter(profile: DatabaseProfil
 
 
 def test_what_is_not_known_is_left_out_at_every_depth():
+    level = {"level": 1, "files": 2, "bytes": 3}
     sent: dict[str, Any] = {
-        "families": [{"name": "a", "path": "/etc", "levels": [{"level": 1, "file": "/x"}]}],
+        "families": [{"name": "a", "path": "/etc", "levels": [{**level, "file": "/x"}]}],
+        "options": {"path": "/etc"},
         "workload": "/home/me/my-db.toml",
         "column_family": "a",
     }
     known = known_profile(sent)
     assert "workload" not in known and "path" not in known["families"][0]
     assert known["column_family"] == "a"
-    assert known["families"][0]["levels"] == [
-        {"level": 1, "files": None, "bytes": None, "write_amplification": None}
-    ]
+    assert known["families"][0]["levels"] == [{**level, "write_amplification": None}]
 
 
 def family(**fields: Any) -> dict[str, Any]:
@@ -77,18 +77,24 @@ def family(**fields: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("sent", "said"),
     [
-        ({}, "profile.families: name each family"),
-        ({"families": [{}]}, "profile.families: name each family"),
-        ({"families": {}}, "profile.families: write a list"),
-        ({"families": ["a"]}, r"profile.families\[1\]: write an object"),
+        (
+            {},
+            "profile.families: is missing; write the object that `rocktune profile --json` prints",
+        ),
+        ({"families": []}, "profile.families: is empty; send the object that"),
+        ({"families": [{}]}, r"profile.families\[1\].name: is missing"),
+        ({"families": {}}, "profile.families: {} is not a list"),
+        ({"families": ["a"]}, r"profile.families\[1\]: 'a' is not an object"),
         (family(key_size="16"), r"families\[1\].key_size: '16' is not a number of at least 0"),
         (family(key_size=True), "is not a number"),
         (family(waf=-1), "-1 is not a number"),
         (family(waf=float("inf")), "inf is not a number"),
-        (family(value_size=[1]), "value_size: write an object"),
+        (family(value_size=[1]), r"value_size: \[1\] is not an object"),
         (family(operations={"put": "all"}), "operations.put: 'all' is not a number"),
         (family(sources={"waf": {"where": 3}}), "sources.waf.where: 3 is not a string"),
-        (family(codec="x" * 1001), "codec: .* is not a string of at most 1000 characters"),
+        (family(sources={"waf": {"where": "a"}}), "sources.waf.sure: is missing"),
+        (family(levels=[{"level": 1}]), r"levels\[1\].files: is missing"),
+        (family(codec="x" * 1001), "codec: .* has more than 1000 characters"),
         ({**family(), "wal": "yes"}, "profile.wal: 'yes' is not true or false"),
     ],
 )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sampler.runner.settings import Settings
+from sampler.bench.settings import Settings
 from studies.recovery.applications import (
     Application,
     Family,

@@ -7,11 +7,11 @@ import pytest
 
 from jobs.execution.assembly import single_bench
 from sampler.bench.installed import InstalledDbBench, try_options
+from sampler.bench.outcome import TrialState
+from sampler.bench.runner import LocalRunner
+from sampler.bench.settings import Settings
 from sampler.rocksdb.option_facts import option_facts
 from sampler.rocksdb.options_file import OptionsFile, format_options
-from sampler.runner.outcome import TrialState
-from sampler.runner.runner import LocalRunner
-from sampler.runner.settings import Settings
 from tests.support.sampler.drawn_options import NOT_DRAWN, draw_options, drawn
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampler.bench.installed import InstalledDbBench
-from sampler.rocksdb.changes import Change, steps_of
+from sampler.rocksdb.changes import PlannedChange, steps_of
 from sampler.rocksdb.forms import FORMS, Form, option_string, write_form
 from sampler.rocksdb.options_file import (
     CF,
@@ -41,14 +41,14 @@ SET = {
 FILE = OptionsFile(SET)
 TEXT = format_options(FILE, rocksdb_version="7.8.3", comments=["Tuned"])
 CHANGES = [
-    Change(DB, "max_background_jobs", "2", "5"),
-    Change(DB, "use_fsync", "false", "true"),
-    Change(CF, "write_buffer_size", "67108864", "33554432"),
-    Change(CF, "compression_opts.level", None, "4"),
-    Change(CF, "compression_per_level", "kNoCompression:kZSTD", None),
-    Change(CF, "of_a_fork", "1", "2"),
-    Change(TABLE, "block_size", "4096", "16384"),
-    Change(TABLE, "filter_policy", "nullptr", "bloomfilter:12:false"),
+    PlannedChange(DB, "max_background_jobs", "2", "5"),
+    PlannedChange(DB, "use_fsync", "false", "true"),
+    PlannedChange(CF, "write_buffer_size", "67108864", "33554432"),
+    PlannedChange(CF, "compression_opts.level", None, "4"),
+    PlannedChange(CF, "compression_per_level", "kNoCompression:kZSTD", None),
+    PlannedChange(CF, "of_a_fork", "1", "2"),
+    PlannedChange(TABLE, "block_size", "4096", "16384"),
+    PlannedChange(TABLE, "filter_policy", "nullptr", "bloomfilter:12:false"),
 ]
 
 
@@ -226,7 +226,7 @@ def test_calls_are_those_of_the_version_and_the_rest_is_named():
 
 @pytest.mark.parametrize(("key", "warned"), [("num_levels", True), ("write_buffer_size", False)])
 def test_another_number_of_levels_is_warned_of(key: str, warned: bool):
-    steps = steps_of([Change(CF, key, "7", "5")], OptionsFile())
+    steps = steps_of([PlannedChange(CF, key, "7", "5")], OptionsFile())
     assert any("files beyond num_levels" in line for line in steps.lines) is warned
 
 
@@ -246,7 +246,7 @@ NOTHING_TO_REWRITE = {
 def test_of_what_no_table_holds_nothing_is_to_be_rewritten():
     for title, keys in NOTHING_TO_REWRITE.items():
         for key in keys:
-            steps = steps_of([Change(title, key, "0", "1")], OptionsFile())
+            steps = steps_of([PlannedChange(title, key, "0", "1")], OptionsFile())
             assert not any("CompactRange" in line for line in steps.lines), key
             ((_, how),) = steps.rows
             assert how is not None and how.document()["acts"] == "next files", key
@@ -255,9 +255,9 @@ def test_of_what_no_table_holds_nothing_is_to_be_rewritten():
 
 def test_tables_and_blob_files_are_rewritten_each_in_their_own_way():
     changes = [
-        Change(CF, "compression_opts.level", "3", "6"),
-        Change(CF, "blob_compression_type", "kNoCompression", "kZSTD"),
-        Change(TABLE, "filter_policy", "nullptr", "bloomfilter:10:false"),
+        PlannedChange(CF, "compression_opts.level", "3", "6"),
+        PlannedChange(CF, "blob_compression_type", "kNoCompression", "kZSTD"),
+        PlannedChange(TABLE, "filter_policy", "nullptr", "bloomfilter:10:false"),
     ]
     tables, blobs = (x for x in steps_of(changes, OptionsFile()).lines if "CompactRange" in x)
     assert tables.startswith("Existing SST files keep the old value until they are compacted")
@@ -284,7 +284,7 @@ def test_the_calls_are_taken_by_a_running_database(installed: InstalledDbBench, 
 
 
 def test_calls_of_another_family_name_its_handle():
-    change = Change('CFOptions "meta"', "ttl", "0", "60")
+    change = PlannedChange('CFOptions "meta"', "ttl", "0", "60")
     file = OptionsFile({"Version": {"rocksdb_version": "7.8.3"}})
     assert steps_of([change], file).calls == ['db->SetOptions(meta_handle, {{"ttl", "60"}});']
 

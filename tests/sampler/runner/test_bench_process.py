@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from sampler.runner import process as bench_process
-from sampler.runner.process import HELD_BYTES, BenchProcess, EndedProcess, Ending, Limits
+from sampler.bench import process as bench_process
+from sampler.bench.outcome import EndedProcess, Ending
+from sampler.bench.process import HELD_BYTES, BenchProcess, Limits
 from tests.support.sampler.watching import gone, make_fifo, read_line
 
 Spawn = Callable[..., BenchProcess]
@@ -19,7 +20,7 @@ HELD = f"echo rest; head -c {HELD_BYTES} /dev/zero; touch went_on; echo end"
 _CONTROLLER = """\
 import os, signal, sys
 from pathlib import Path
-from sampler.runner.process import BenchProcess, Limits
+from sampler.bench.process import BenchProcess, Limits
 folder = Path(sys.argv[1])
 BenchProcess(
     ["/bin/sh", "-c", "touch began; exec tail -f /dev/null"], folder=folder, work_in=folder,

@@ -2,10 +2,8 @@
 
 import pytest
 
-from sampler.bench.run_log import clock_problem
-from sampler.runner import process
-from sampler.runner.outcome import TrialState
-from sampler.runner.process import EndedProcess, Ending
+from sampler.bench import process
+from sampler.bench.outcome import EndedProcess, Ending, TrialState, clock_problem
 from tests.support.sampler.real_runs import Measure
 
 

@@ -15,17 +15,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sampler.bench import runner as runner_module
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.command_bench import CommandBench
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench
+from sampler.bench.outcome import Outcome, TrialState
+from sampler.bench.runner import Conditions, LocalRunner
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
 from sampler.machine.host_load import CpuMoment, ProcessorTime, others_demand, read_moment
 from sampler.machine.speed_probe import one_round, speed_of
-from sampler.runner import runner as runner_module
-from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.runner import Conditions, LocalRunner
-from sampler.runner.settings import Settings
 from sampler.space.space import default_values
 from sampler.space.space_file import load_space
 from sampler.workload.metric_table import MACHINE, db_bench_metrics
@@ -206,7 +206,7 @@ def test_a_cancelled_trial_and_one_that_cannot_start_leave_no_probe(
     runner.cancel()
     assert gone(started.pid)
     monkeypatch.setattr(DbBench, "prepare", lambda *_: ["/nowhere/db_bench"])
-    monkeypatch.setattr("sampler.runner.process.tied", lambda *argv: list(argv))
+    monkeypatch.setattr("sampler.bench.process.tied", lambda *argv: list(argv))
     with pytest.raises(InputError, match="cannot be started"):
         runner.start({})
     assert probes() == []
@@ -215,8 +215,8 @@ def test_a_cancelled_trial_and_one_that_cannot_start_leave_no_probe(
 _CONTROLLER = """\
 import os, signal, sys
 from pathlib import Path
-from sampler.runner import process
-from sampler.runner.runner import Conditions
+from sampler.bench import process
+from sampler.bench.runner import Conditions
 if sys.argv[2] == "pipe":
     process.shutil.which = lambda _: None
 watching = Conditions(Path(sys.argv[1]), {}, probe=True)

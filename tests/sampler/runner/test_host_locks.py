@@ -11,9 +11,16 @@ from pathlib import Path
 
 import pytest
 
+from sampler.bench.host_lock import MARK, default_lock_path, host_lock
 from sampler.common.errors import InputError
-from sampler.machine.machine import is_alive, kill_marked, own_process, start_time
-from sampler.runner.host_lock import MARK, default_lock_path, host_lock
+from sampler.machine.machine import (
+    SeenProcesses,
+    is_alive,
+    kill_marked,
+    own_process,
+    seen_processes,
+    start_time,
+)
 from tests.support import ROOT
 from tests.support.sampler.watching import gone, read_line
 
@@ -346,5 +353,34 @@ def test_only_processes_with_the_very_mark_are_ended():
         assert start_time(children[1].pid) is not None
     finally:
         for child in children:
+            child.kill()
+            child.communicate()
+
+
+def test_only_processes_started_since_are_looked_at_until_numbers_may_come_again(tmp_path: Path):
+    (tmp_path / "sys/kernel").mkdir(parents=True)
+    (tmp_path / "sys/kernel/pid_max").write_text("1000\n")
+    before = SeenProcesses(frozenset({5, 900}), 100)
+    assert SeenProcesses(frozenset({5, 6}), 500).since(before, tmp_path) == {6}
+    assert SeenProcesses(frozenset({5, 6}), 600).since(before, tmp_path) == {5, 6}
+    assert SeenProcesses(frozenset({5, 6}), None).since(before, tmp_path) == {5, 6}
+
+
+def test_who_was_there_before_is_left_alone_and_who_came_since_is_ended():
+    token = secrets.token_hex(8)
+
+    def marked() -> subprocess.Popen[bytes]:
+        script = ["/bin/sh", "-c", "echo ready; kill -STOP $$"]
+        child = subprocess.Popen(script, env={MARK: token}, stdout=subprocess.PIPE)
+        assert child.stdout is not None and read_line(child.stdout.fileno()) == "ready"
+        return child
+
+    earlier, before = marked(), seen_processes()
+    later = marked()
+    try:
+        assert kill_marked(MARK, token, before) == 1
+        assert gone(later.pid) and start_time(earlier.pid) is not None
+    finally:
+        for child in (earlier, later):
             child.kill()
             child.communicate()

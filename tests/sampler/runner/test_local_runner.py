@@ -9,22 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from sampler.bench.bench_plan import BenchPlan
-from sampler.bench.command_bench import CommandBench
-from sampler.bench.db_bench import DbBench
-from sampler.bench.installed import InstalledDbBench
-from sampler.common.errors import InputError
-from sampler.machine.machine import start_time
-from sampler.runner.bench_folder import (
+from sampler.bench.bench_folder import (
     make_trial_folder,
     nearest_folder,
     remove_leftovers,
     require_space,
 )
-from sampler.runner.host_lock import host_lock
-from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.runner import LocalRunner
-from sampler.runner.settings import Settings
+from sampler.bench.bench_plan import BenchPlan
+from sampler.bench.command_bench import CommandBench
+from sampler.bench.db_bench import DbBench
+from sampler.bench.host_lock import host_lock
+from sampler.bench.installed import InstalledDbBench
+from sampler.bench.outcome import Outcome, TrialState
+from sampler.bench.runner import LocalRunner
+from sampler.bench.settings import Settings
+from sampler.common.errors import InputError
+from sampler.machine.machine import start_time
 from sampler.space.space import default_values
 from sampler.space.space_file import load_space
 from sampler.workload.metric_table import MACHINE

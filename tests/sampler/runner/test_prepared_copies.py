@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sampler.runner.bench_folder import (
+from sampler.bench.bench_folder import (
     FOLDER,
     UNUSED_SECONDS,
     PreparedCopies,

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from sampler.bench.bench_folder import FOLDER
+from sampler.bench.host_lock import host_lock
+from sampler.bench.outcome import Outcome, TrialState
+from sampler.bench.process import HELD_BYTES, BenchProcess, Limits
+from sampler.bench.runner import LocalRunner
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
-from sampler.runner.bench_folder import FOLDER
-from sampler.runner.host_lock import host_lock
-from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.process import HELD_BYTES, BenchProcess, Limits
-from sampler.runner.runner import LocalRunner
-from sampler.runner.settings import Settings
 from tests.support.sampler.two_stages import TwoStages
 from tests.support.sampler.watching import gone, make_fifo, read_line
 
@@ -96,7 +96,7 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Limits, BenchProcess]]:
             seen.append((limits, self))
             super().__init__(*args, limits=limits, **given)
 
-    monkeypatch.setattr("sampler.runner.runner.BenchProcess", Seen)
+    monkeypatch.setattr("sampler.bench.runner.BenchProcess", Seen)
     return seen
 
 

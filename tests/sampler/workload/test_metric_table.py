@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from sampler.bench.db_bench_output import parse_output
+from sampler.bench.output import parse_output
 from sampler.workload.metric_table import (
     db_bench_metrics,
     format_change,

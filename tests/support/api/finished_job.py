@@ -10,9 +10,9 @@ from db.jobs.job_store import JobStore
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.specification.specification import specification_from_document
+from sampler.bench.settings import Settings
 from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError
-from sampler.runner.settings import Settings
 from tests.support.jobs.instant import SPACE, Watcher, write_workload
 
 # It stands in the operator's command line, and nobody else may ever see it.

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 from sqlalchemy import Connection, create_engine, text
 
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.cli.launched import Zygote
 from tests.support.cli.terminal import Desk
 from tests.support.db.private_server import PrivateServer, private_server

@@ -29,7 +29,7 @@ import jobs.report.artifacts
 import jobs.worker
 from cli.main import COMMANDS, main
 from optimizer.strategies.registry import load_libraries
-from sampler.runner import runner
+from sampler.bench import runner
 from tests.support.sampler.no_neighbours import moment
 
 assert (

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from optimizer.trials.trial import Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from sampler.workload.metric_table import MACHINE
 from tests.support.cluster.fault_bench import Line
 from tests.support.sampler.bench_processes import BenchChild

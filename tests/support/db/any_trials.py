@@ -11,7 +11,7 @@ from db.jobs.job_store import JobStore
 from db.schema.tables import MAIN_METRICS, trial
 from db.trials.trial_rows import proposal
 from optimizer.trials.trial import Basis, Phase, Purpose, Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 
 _awkward = st.sampled_from(
     ["", " ", ",", '"', "\n", "\r\n", "\r", "\t", "=1+1", "+x", "-1", "@a", "'", "'=", "''-1",

@@ -23,7 +23,7 @@ from db.connection.migrate import upgrade_tables
 from db.leases import acquire, release, this_process_name
 from db.trials.trial_log import StoredTrialLog
 from optimizer.trials.trial import Phase, Purpose, Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support import ROOT
 
 

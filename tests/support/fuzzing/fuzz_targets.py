@@ -29,8 +29,7 @@ from optimizer.objective.objective_file import (
 )
 from sampler.bench.builds import facts_in_log
 from sampler.bench.command_bench import last_line_metrics
-from sampler.bench.db_bench_output import complaint, parse_output
-from sampler.bench.run_log import parse_log
+from sampler.bench.output import complaint, parse_log, parse_output
 from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError
 from sampler.common.text import parse_bytes

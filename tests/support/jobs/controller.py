@@ -13,7 +13,7 @@ from jobs.execution import run_job as room
 from jobs.execution.assembly import assemble
 from jobs.specification.specification import specification_from_document
 from optimizer.run.ports import LeaseLost, Unwatched
-from sampler.runner.settings import Settings
+from sampler.bench.settings import Settings
 
 
 def main(url: str, job: str, folder: str) -> None:

@@ -13,7 +13,7 @@ from db.connection.engine import make_engine
 from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
 from optimizer.trials.trial import Trial
-from sampler.runner.outcome import TrialState
+from sampler.bench.outcome import TrialState
 from tests.support.jobs.crash_bench import RecordedBench, marked, written
 from tests.support.jobs.service_desk import ServiceDesk, ServiceProcess, wait_until
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from sampler.bench.bench_folder import DiskSpeed, DiskState
 from sampler.machine.host_load import CpuUse, Pressure
 from sampler.machine.machine import CpuState, MemoryState
-from sampler.runner.bench_folder import DiskSpeed, DiskState
 
 
 def cpu(**changes: object) -> CpuState:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from optimizer.strategies.registry import MODULES
-from sampler.runner.settings import Settings
+from sampler.bench.settings import Settings
 from tests.support.jobs.service_desk import wait_until
 from tests.support.jobs.worker_scene import Scene
 

@@ -17,8 +17,8 @@ from jobs import worker
 from jobs.queue.lifecycle import WAITS
 from jobs.specification.named_files import specify
 from jobs.worker import Worker
-from sampler.runner.outcome import TrialState
-from sampler.runner.settings import Settings
+from sampler.bench.outcome import TrialState
+from sampler.bench.settings import Settings
 from tests.support.jobs.instant import write_space
 from tests.support.jobs.service_desk import wait_until
 

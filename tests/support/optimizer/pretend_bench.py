@@ -19,7 +19,7 @@ from optimizer.run.ports import LeaseLost, OneHost
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.problem import Problem, SearchSettings
 from optimizer.trials.trial import History, Phase, Purpose, Trial
-from sampler.runner.outcome import Outcome, TrialState
+from sampler.bench.outcome import Outcome, TrialState
 from sampler.space.space import Space, digest
 from sampler.space.space_file import space_from_document
 from sampler.workload.workload import Workload

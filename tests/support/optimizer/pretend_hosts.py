@@ -17,7 +17,7 @@ from optimizer.run.ports import EndedTrial
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
-from sampler.runner.outcome import Outcome, TrialState
+from sampler.bench.outcome import Outcome, TrialState
 from tests.support.optimizer.pretend_bench import (
     START,
     Configuration,

@@ -15,7 +15,7 @@ from optimizer.strategies.registry import find_strategy
 from optimizer.strategies.strategy import DrawThenSearch, Proposal
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import History, Phase, Purpose, Trial
-from sampler.runner.outcome import Outcome, TrialState
+from sampler.bench.outcome import Outcome, TrialState
 from sampler.space.space import digest, memory_bytes
 from sampler.space.space_file import load_space, space_from_document
 from tests.support.optimizer.pretend_bench import (

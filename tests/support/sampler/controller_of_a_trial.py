@@ -9,8 +9,8 @@ from pathlib import Path
 
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import find_db_bench, probe
-from sampler.runner.runner import LocalRunner
-from sampler.runner.settings import Settings
+from sampler.bench.runner import LocalRunner
+from sampler.bench.settings import Settings
 from sampler.workload.workload import Prepare
 from tests.support.sampler.real_runs import tiny_plan
 

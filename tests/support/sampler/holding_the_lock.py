@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from sampler.runner.host_lock import MARK, host_lock
+from sampler.bench.host_lock import MARK, host_lock
 
 lock, token, *rest = sys.argv[1:]
 with host_lock(Path(lock), token, pause=time.sleep) as descriptor:

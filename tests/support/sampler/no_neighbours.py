@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 import pytest
 
+from sampler.bench import runner
 from sampler.machine.host_load import CpuMoment, read_moment
-from sampler.runner import runner
 from tests.support import DATA
 
 # As /proc with the counters of all processors, and without a process.

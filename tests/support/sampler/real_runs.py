@@ -7,9 +7,8 @@ from pathlib import Path
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench
+from sampler.bench.outcome import EndedProcess, Outcome, TrialState
 from sampler.rocksdb.parameters import Value
-from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.process import EndedProcess
 from sampler.space.latent import decode, draw
 from sampler.space.space import Configuration, Space, memory_bytes
 from sampler.space.space_file import load_space

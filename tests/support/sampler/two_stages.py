@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sampler.bench.run_log import ending_problem
-from sampler.runner.bench_folder import PreparedNote, write_note
-from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.process import EndedProcess, Ending
+from sampler.bench.bench_folder import PreparedNote, write_note
+from sampler.bench.outcome import EndedProcess, Ending, Outcome, TrialState, ending_problem
+from sampler.bench.runner import Benchmark, Stage
 from sampler.space.space import Configuration
 
 
 @dataclass(frozen=True)
-class Filling:
+class Filling(Stage):
     """The script that prepares: it works in the trial's folder."""
 
     script: str
     folder: Path
     shared: str | None
+    held_from = "held"
 
     @property
     def outputs(self) -> Path:
@@ -32,14 +30,11 @@ class Filling:
     def key(self) -> str | None:
         return self.shared
 
-    @property
-    def held_from(self) -> str:
-        return "held"
-
     def settled(self) -> bool:
         return (self.folder / "rested").exists()
 
-    def finish(self, ended: EndedProcess) -> Outcome | None:
+    def finish(self, ended: EndedProcess, outcome: Outcome | None) -> Outcome | None:
+        del outcome
         problem = ending_problem(ended, (self.outputs / "stderr").read_text())
         if ended.ending is Ending.CUTOFF:
             problem = TrialState.CENSORED, "cut off"
@@ -54,8 +49,8 @@ class Filling:
 
 
 @dataclass(frozen=True)
-class TwoStages:
-    """Meets ``sampler.runner.runner.Benchmark``; what it prints last is its figure."""
+class TwoStages(Benchmark):
+    """What the second prints last is its figure."""
 
     first: str
     second: str
@@ -71,17 +66,6 @@ class TwoStages:
         del configuration
         return Filling(self.first, folder, self.shared)
 
-    def environment(self) -> Mapping[str, str]:
-        return os.environ
-
-    @property
-    def held_from(self) -> None:
-        return None
-
-    def settled(self, folder: Path) -> bool:
-        del folder
-        return False
-
     def harvest(
         self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
     ) -> Outcome:
@@ -95,9 +79,3 @@ class TwoStages:
         lines = (folder / "stdout").read_text().split()
         metrics = {"x": float(lines[-1]), "wall": seconds}
         return Outcome(state=TrialState.DONE, metrics=metrics, bench_seconds=seconds)
-
-    def following(
-        self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: int
-    ) -> tuple[()]:
-        del configuration, folder, outcome, reads
-        return ()

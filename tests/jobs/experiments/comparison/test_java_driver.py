@@ -12,10 +12,10 @@ import pytest
 
 from cli.main import main
 from sampler.bench.builds import JAVA, installed_build
-from sampler.bench.db_bench_output import latencies_of, parse_output
 from sampler.bench.installed import InstalledDbBench
+from sampler.bench.output import latencies_of, parse_output
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
-from sampler.runner.settings import Settings
 from tests.support import ROOT
 
 DRIVER = ROOT / "drivers" / "java"

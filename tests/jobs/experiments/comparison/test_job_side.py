@@ -7,8 +7,8 @@ from db.jobs.job_store import JobStore
 from jobs.experiments.comparison import subject_of
 from jobs.experiments.sides import side_of_job
 from jobs.specification.named_files import specify
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
-from sampler.runner.settings import Settings
 from sampler.space.starting_points import Room, values_of
 from sampler.workload.workload_file import load_workload
 

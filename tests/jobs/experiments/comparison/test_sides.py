@@ -17,9 +17,9 @@ from jobs.experiments.sides import (
 )
 from jobs.specification.named_files import specify
 from jobs.specification.resolved_job import resolve
+from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
 from sampler.machine.machine import cpu_threads
-from sampler.runner.settings import Settings
 from sampler.space.space import default_values, memory_bytes
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import load_workload

@@ -7,8 +7,8 @@ from platformdirs import user_cache_path
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from sampler.bench.host_lock import default_lock_path
 from sampler.common.errors import InputError, value_problem
-from sampler.runner.host_lock import default_lock_path
 
 S = TypeVar("S", bound=BaseSettings)
 

@@ -1,9 +1,9 @@
 """One trial at a time on this machine: lock, folder, processes, outcome; nothing stays behind.
 
-``Benchmark`` is what the runner needs of a benchmark: a command line, perhaps processes before and
-after it, and an outcome. ``Conditions`` tell what else the machine did during a run, and how fast
-it was. They are no results: they explain why a run was fast or slow, and time-based metrics are
-corrected by them.
+``Benchmark`` is what the runner needs of a benchmark: a command line, perhaps a ``Stage`` before
+it and some after it, and an outcome. ``Conditions`` tell what else the machine did during a run,
+and how fast it was. They are no results: they explain why a run was fast or slow, and time-based
+metrics are corrected by them.
 """
 
 import contextlib
@@ -19,21 +19,21 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Protocol
 
-from sampler.common.atomic_write import make_private_folder
-from sampler.common.errors import InputError
-from sampler.machine import speed_probe
-from sampler.machine.host_load import CpuMoment, others_demand, read_moment
-from sampler.machine.machine import kill_marked
-from sampler.runner.bench_folder import (
+from sampler.bench.bench_folder import (
     PreparedCopies,
     remove_leftovers,
     require_space,
     trial_folder,
 )
-from sampler.runner.host_lock import MARK, host_lock
-from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.process import BenchProcess, EndedProcess, Ending, Limits, tied
-from sampler.runner.settings import Settings
+from sampler.bench.host_lock import MARK, host_lock
+from sampler.bench.outcome import EndedProcess, Ending, Outcome, TrialState
+from sampler.bench.process import BenchProcess, Limits, tied
+from sampler.bench.settings import Settings
+from sampler.common.atomic_write import make_private_folder
+from sampler.common.errors import InputError
+from sampler.machine import speed_probe
+from sampler.machine.host_load import CpuMoment, others_demand, read_moment
+from sampler.machine.machine import kill_marked, seen_processes
 from sampler.space.space import Configuration
 from sampler.workload.metric_table import MACHINE
 
@@ -41,42 +41,41 @@ _END_SECONDS = 2.0  # the probe ends within 20 ms of being told
 _MOST_AGAIN = 2
 
 
-class SideProcess(Protocol):
-    """A process of a trial beside the one that is measured."""
+class Stage:
+    """A process of a trial beside the one that is measured: before it, or after it.
+
+    One before prepares the database. One after looks at what the measured one left.
+    """
+
+    held_from: str | None = None  # as that of a ``Benchmark``
 
     @property
     def outputs(self) -> Path:
         """The folder for its ``stdout`` and ``stderr``, yet to be made."""
+        raise NotImplementedError
+
+    def key(self) -> str | None:
+        """The same for all trials in which it would leave the same; None: never shared."""
+        return None
+
+    def begin(self) -> None:
+        """Readies what it works on, right before it starts."""
 
     def argv(self) -> list[str]:
         """Its command line."""
-
-
-class Preparation(SideProcess, Protocol):
-    """A process that must end well before a trial is measured."""
-
-    def key(self) -> str | None:
-        """The same for all trials that would leave the same behind; None: never shared."""
-
-    @property
-    def held_from(self) -> str | None:
-        """As that of a ``Benchmark``."""
+        raise NotImplementedError
 
     def settled(self) -> bool:
         """Whether nothing is left to do; asked while its output is held back."""
+        return False
 
-    def finish(self, ended: EndedProcess) -> Outcome | None:
-        """None when what it left can be measured, otherwise what becomes of the trial."""
+    def finish(self, ended: EndedProcess, outcome: Outcome | None) -> Outcome | None:
+        """The trial's outcome with what it found; ``outcome`` is that so far.
 
-
-class Following(SideProcess, Protocol):
-    """A process that looks at what a measured trial left, and adds to its outcome."""
-
-    def begin(self) -> None:
-        """Readies what it looks at, right before it starts."""
-
-    def finish(self, outcome: Outcome, ended: EndedProcess) -> Outcome:
-        """The trial's outcome with what it found, or with a warning that says why nothing."""
+        Before the measured process there is none: None then means that what it left can be
+        measured.
+        """
+        raise NotImplementedError
 
 
 class Benchmark(Protocol):
@@ -97,7 +96,7 @@ class Benchmark(Protocol):
     def prepare(self, configuration: Configuration, folder: Path) -> list[str]:
         """Writes what the command reads into the trial's folder and returns the command line."""
 
-    def preparing(self, configuration: Configuration, folder: Path) -> Preparation | None:
+    def preparing(self, configuration: Configuration, folder: Path) -> Stage | None:
         """What must run before the command; None: nothing."""
         del configuration, folder
         return None
@@ -126,7 +125,7 @@ class Benchmark(Protocol):
 
     def following(
         self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: int
-    ) -> Sequence[Following]:
+    ) -> Sequence[Stage]:
         """What runs after the command, one after the other, for figures that it does not tell.
 
         ``reads``: in how many rounds reads of the database are measured, where they can be.
@@ -271,12 +270,13 @@ class LocalRunner:
                 cutoff_seconds=cutoff_seconds,
                 free_bytes=self._settings.free_bytes,
             )
+            before = seen_processes()
             processes = self._processes(
                 configuration, folder, limits, {MARK: token}, lock, share=share, reads=reads
             )
             running = next(processes)
             # What left the process group is found by its environment, and ended too.
-            closing.callback(kill_marked, MARK, token)
+            closing.callback(kill_marked, MARK, token, before)
             self._flight = _Flight(processes, running, closing.pop_all())
 
     def wait(self, timeout: float) -> Outcome | None:
@@ -367,6 +367,12 @@ class LocalRunner:
         and keep the ``lock`` open.
         """
         benchmark, spawn = self._benchmark, partial(self._spawn, mark=mark, lock=lock)
+
+        def begun(stage: Stage, limits: Limits) -> BenchProcess:
+            make_private_folder(stage.outputs)
+            stage.begin()
+            return spawn(stage.argv(), stage.outputs, limits)
+
         argv = benchmark.prepare(configuration, folder)
         preparation = benchmark.preparing(configuration, folder)
         key = preparation.key() if preparation and share else None
@@ -376,9 +382,8 @@ class LocalRunner:
         prepared_seconds, counted = 0.0, copied.seconds if copied else 0.0
         if preparation and not copied:
             held = replace(limits, held_from=preparation.held_from, settled=preparation.settled)
-            make_private_folder(preparation.outputs)
-            ended = yield spawn(preparation.argv(), preparation.outputs, held)
-            failed = preparation.finish(ended)
+            ended = yield begun(preparation, held)
+            failed = preparation.finish(ended, None)
             if failed is not None:
                 return failed
             prepared_seconds = counted = ended.wall_seconds
@@ -405,13 +410,10 @@ class LocalRunner:
         # One that failed has no metrics; what a benchmark says itself stands.
         metrics = outcome.metrics and {**outcome.metrics, **found, **outcome.metrics}
         outcome = replace(outcome, metrics=metrics)
-        for following in benchmark.following(configuration, folder, outcome, reads=reads):
-            make_private_folder(following.outputs)
-            following.begin()
+        for stage in benchmark.following(configuration, folder, outcome, reads=reads):
             # It is no part of what is measured: no cut-off is meant for it.
-            whole = replace(limits, cutoff_seconds=None)
-            ended = yield spawn(following.argv(), following.outputs, whole)
-            outcome = following.finish(outcome, ended)
+            ended = yield begun(stage, replace(limits, cutoff_seconds=None))
+            outcome = stage.finish(ended, outcome) or outcome
         return replace(outcome, bench_seconds=outcome.bench_seconds + prepared_seconds)
 
     def _spawn(

@@ -18,11 +18,11 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from threading import Event, Thread
 from typing import Final
 
+from sampler.bench.outcome import EndedProcess, Ending
 from sampler.common.atomic_write import PRIVATE_UMASK, private_writer
 from sampler.machine.machine import PROC, field_of, thread_runs
 
@@ -46,17 +46,6 @@ HELD_BYTES: Final = 4 * resource.getpagesize()
 _PATIENCE_SECONDS = 1.0
 
 
-class Ending(StrEnum):
-    """Why a process is no more."""
-
-    EXIT = "exit"
-    TIMEOUT = "timeout"
-    CUTOFF = "cutoff"
-    DISK_FULL = "disk_full"
-    FLOOD = "flood"
-    CANCELLED = "cancelled"
-
-
 @dataclass(frozen=True, kw_only=True)
 class Limits:
     """What a process may use."""
@@ -71,24 +60,6 @@ class Limits:
     # It is ended when its folder's disk has less than this left, or next to nothing.
     free_bytes: int = 64 * 2**20
     output_bytes: int = 64 * 2**20  # it is ended when it has printed more than this
-
-
-@dataclass(frozen=True, kw_only=True)
-class EndedProcess:
-    """How a process ended and what it used."""
-
-    ending: Ending
-    status: int  # exit status; negative: the signal that killed it
-    wall_seconds: float
-    cpu_seconds: float
-    peak_rss: int  # bytes, as last seen while it ran; 0 if it was too short to be seen
-    device_bytes: int  # bytes that the kernel says were written to a block device for it
-    device_read_bytes: int = 0  # the same of what was read from one
-    processors: int | None = None  # how many it could run on; None: nobody knows
-    # Seconds by which the machine's clock was set while it ran, or by which the machine slept.
-    clock_set_by: float = 0.0
-    # Seconds since the epoch when it was at rest, and its output went on; None: it never was.
-    rested_at: float | None = None
 
 
 def tied(*argv: str) -> list[str]:

@@ -1,1 +1,0 @@
-"""One trial at a time: lock, folder, process, outcome, and nothing left behind."""
