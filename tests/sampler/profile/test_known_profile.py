@@ -81,7 +81,7 @@ def family(**fields: Any) -> dict[str, Any]:
             {},
             "profile.families: is missing; write the object that `rocktune profile --json` prints",
         ),
-        ({"families": []}, "profile.families: is empty; send the object that"),
+        ({"families": []}, "profile.families: is empty; send the families of"),
         ({"families": [{}]}, r"profile.families\[1\].name: is missing"),
         ({"families": {}}, "profile.families: {} is not a list"),
         ({"families": ["a"]}, r"profile.families\[1\]: 'a' is not an object"),
