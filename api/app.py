@@ -9,7 +9,7 @@ from importlib.metadata import version
 from typing import Any
 
 from anyio import to_thread
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from sqlalchemy import Engine
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -37,6 +37,14 @@ _THREADS = 12
 # A short page shall not wait for long behind the arithmetic of a long one.
 _SWITCH_SECONDS = 0.001
 
+# Of all applications of a process: FastAPI reads what they take and give once, not once for each.
+# An operation is called what its function is.
+_ROUTES = APIRouter(generate_unique_id_function=lambda route: route.name)
+for _routes in (health, catalogue, jobs, trials, results, trade_offs):
+    _ROUTES.include_router(_routes.router)
+for _router in (jobs.events, schedules.router, schedules.webhooks, results.outcomes):
+    _ROUTES.include_router(_router)
+
 
 def make_app(
     engine: Engine,
@@ -54,6 +62,7 @@ def make_app(
     """
     settings = settings or ServiceSettings()
     app = FastAPI(
+        routes=_ROUTES.routes,
         lifespan=_around,
         title="Rocktune",
         version=version("rocktune"),
@@ -63,8 +72,6 @@ def make_app(
         # A redirect would lead to whatever host the request named.
         redirect_slashes=False,
         servers=[{"url": settings.root_path}] if settings.root_path else None,
-        # An operation is called what its function is.
-        generate_unique_id_function=lambda route: route.name,
     )
     app.state.service = Service(
         engine=engine,
@@ -90,11 +97,6 @@ def make_app(
         refusal=error_answer,
         root_path=settings.root_path,
     )
-    for routes in (health, catalogue, jobs, trials, results, trade_offs):
-        app.include_router(routes.router)
-    for router in (jobs.events, schedules.router, schedules.webhooks):
-        app.include_router(router)
-    app.include_router(results.outcomes)
     app.router.default = _Dashboard()
     app.openapi = _described(app)  # type: ignore[method-assign]
     return app

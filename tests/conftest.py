@@ -7,6 +7,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from multiprocessing.util import Finalize
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from sampler.bench.settings import Settings
 from tests.support import AT_ONCE
 from tests.support.db.databases import *  # noqa: F403
 from tests.support.db.databases import _server_url, _sqlite_template  # noqa: F401
+from tests.support.made_once import FOLDER
 from tests.support.sampler.no_neighbours import no_neighbours
 
 # How long an example takes is the machine's matter: it may be measuring beside the tests. Every
@@ -45,8 +47,6 @@ os.environ.pop("COLUMNS", None)  # how wide the terminal of whoever runs the tes
 # What this machine's user has fetched is none of the tests' business; processes inherit it.
 os.environ["ROCKTUNE_BUILD_DIR"] = os.devnull
 os.environ.update(AT_ONCE)
-# Most trials here take milliseconds, less than the probe beside them: its own tests ask for it.
-os.environ["ROCKTUNE_SPEED_PROBE"] = "0"
 
 # A shell without job control starts what it puts in the background deaf to Ctrl-C, and with it all
 # that the tests start to interrupt.
@@ -104,6 +104,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Func
         for index, path in enumerate(part)
     }
     items.sort(key=lambda item: (place[item.path], item.path))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Names the folder of what is made once a run; processes that run tests beside inherit it."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        os.environ[FOLDER] = tempfile.mkdtemp(prefix="rocktune-made-once-")
+        config.add_cleanup(partial(shutil.rmtree, os.environ[FOLDER]))
 
 
 def pytest_collection_finish() -> None:

@@ -5,15 +5,15 @@ import pytest
 
 from jobs.regression.detection import series_of
 from jobs.specification.specification import Specification
+from tests.support.api.stored_job import proved
 from tests.support.jobs.batch_nights import ASKED, nights_of, result
-from tests.support.jobs.pretended_job import finished_job
 
 BASE = {"waf": 2.3, "sa": 0.62, "time": 1.1, "rate": 110_000.0}
 
 
 @pytest.mark.slow
 def test_the_default_is_the_median_of_all_runs_of_the_baseline_not_of_the_proof():
-    finished = finished_job(60)
+    finished = proved()
     runs = [t.metrics["time"] for t in finished.trials if t.is_baseline and t.done]
     (found,) = [
         each

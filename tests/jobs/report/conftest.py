@@ -1,9 +1,11 @@
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
 from jobs.results.outcome import JobOutcome
 from tests.support.jobs.pretended_job import HOSTILE, failing, finished_job
+from tests.support.made_once import made_once
 from tests.support.models.quick_ranking import small_forests
 
 
@@ -17,4 +19,4 @@ def quick_ranking() -> Iterator[None]:
 @pytest.fixture(scope="package")
 def finished() -> JobOutcome:
     """A job with something better, drift, and failures whose words are hostile."""
-    return failing(finished_job(60), HOSTILE)
+    return failing(made_once("finished", partial(finished_job, 60)), HOSTILE)

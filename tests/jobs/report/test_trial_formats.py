@@ -432,11 +432,10 @@ def peak(chunks: Iterator[bytes]) -> int:
 
 
 @pytest.mark.one_database
-@pytest.mark.parametrize("written", FORMATS)
 def test_the_benchmark_prints_a_line_for_each_job(
-    database_url: str, capsys: pytest.CaptureFixture[str], written: str
+    database_url: str, capsys: pytest.CaptureFixture[str]
 ):
-    export_benchmark(["20", "1010", "--db", database_url, "--format", written])
+    export_benchmark(["20", "1010", "--db", database_url, "--format", "parquet"])
     head, few, many = capsys.readouterr().out.splitlines()
     assert head.startswith("trials | rows/s | seconds")
     assert few.startswith("20 | ")

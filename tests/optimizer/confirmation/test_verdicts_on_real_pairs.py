@@ -62,7 +62,7 @@ def test_a_cost_is_named_beside_true_gains_alone():
 
 @pytest.mark.slow
 def test_limits_are_kept_rightly():
-    times = 200
+    times = 60
     for case in (*CASES[:4], CASES[-1]):
         found = limit_count(POOL, case, times=times, pairs=7, seed=4)
         assert found.at_margin <= 0.05 + slack(0.05, times)

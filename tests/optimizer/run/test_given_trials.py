@@ -27,7 +27,7 @@ from tests.support.optimizer.pretend_bench import (
 )
 from tests.support.optimizer.tuning_jobs import TWO_TERMS, chosen_from_two
 
-pytestmark = pytest.mark.usefixtures("quick_ranking")
+pytestmark = pytest.mark.usefixtures("quick_ranking", "unranked")
 BEST = {"x": 0.3, "y": 181, "codec": "fast", "sync": False, "idle": 1.0}
 
 

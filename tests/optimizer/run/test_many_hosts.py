@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from hypothesis import given, settings
@@ -31,16 +32,16 @@ from tests.support.optimizer.pretend_hosts import (
 pytestmark = [pytest.mark.usefixtures("quick_ranking", "unranked"), pytest.mark.slow]
 
 
-def run(count: int, trials: int, strategy: str = "random", **more: object):
+@cache
+def run(count: int, trials: int, strategy: str = "random"):
+    """A whole job, for all tests that look at it."""
     hosts = PretendHosts(machines(count))
-    log = ListLog()
-    conclusion = tuned(problem_of(strategy, **more), trials, hosts, log=log)
-    return conclusion, hosts, log
+    return tuned(problem_of(strategy), trials, hosts), hosts
 
 
 class TestSideBySide:
     def test_all_hosts_measure_at_once(self):
-        _, hosts, _ = run(4, 200)
+        _, hosts = run(4, 200)
         assert hosts.most_at_once == 4
 
     def test_four_hosts_take_little_more_than_a_quarter_of_the_time(self):
@@ -55,17 +56,17 @@ class TestSideBySide:
 
     def test_the_budget_is_kept_exactly(self):
         for count in (1, 3, 5):
-            conclusion, _, _ = run(count, 120)
+            conclusion, _ = run(count, 120)
             assert len(conclusion.history) == 120
 
     def test_every_host_that_explores_measures_its_own_baseline_first(self):
-        conclusion, _, _ = run(3, 200)
+        conclusion, _ = run(4, 200)
         for trials in by_host(list(conclusion.history)).values():
             first = [t.purpose for t in sorted(trials, key=lambda t: t.number)][:3]
             assert first == [Purpose.BASELINE] * 3
 
     def test_the_baseline_is_repeated_on_each_host(self):
-        conclusion, _, _ = run(2, 400, "random")
+        conclusion, _ = run(2, 400)
         for trials in by_host(list(conclusion.history)).values():
             explored = [t for t in trials if t.purpose is Purpose.CANDIDATE]
             repeats = [t for t in trials if t.purpose is Purpose.BASELINE][3:]
@@ -73,11 +74,11 @@ class TestSideBySide:
             assert repeats
 
     def test_more_hosts_than_a_small_job_can_use_do_not_eat_it(self):
-        conclusion, _, _ = run(20, 60, "random")
+        conclusion, _ = run(20, 60)
         assert len(conclusion.history.of(Purpose.CANDIDATE)) > 20
 
     def test_what_is_compared_in_a_round_was_measured_on_one_host(self):
-        conclusion, _, _ = run(4, 400)
+        conclusion, _ = run(4, 400)
         size = 1 + conclusion.plan.candidates
         for purpose, whole in ((Purpose.SELECT, size), (Purpose.PROVE, 2)):
             rounds = blocks_of(conclusion.history, purpose, whole)
@@ -94,7 +95,8 @@ class TestSideBySide:
             return simplified_version(*given)
 
         monkeypatch.setattr(steps, "simplified_version", counted)
-        conclusion, hosts, _ = run(4, 200)
+        hosts = PretendHosts(machines(4))
+        conclusion = tuned(problem_of("random"), 200, hosts)
         simplified = len(conclusion.history.simplified)
         assert hosts.most_at_once == 4 and simplified > 0
         assert len(asked) <= simplified + 4
@@ -110,7 +112,7 @@ class TestSideBySide:
 
 class TestFair:
     def test_the_slowest_host_does_not_lose_what_it_measured(self):
-        conclusion, _, _ = run(4, 200, "random")
+        conclusion, _ = run(4, 200)
         problem = problem_of("random")
         candidates = conclusion.history.of(Purpose.CANDIDATE)
         scored = Evaluation(problem, conclusion.history).comparable(candidates)
@@ -120,12 +122,12 @@ class TestFair:
             assert value == pytest.approx(truth, abs=150)
 
     def test_without_own_baselines_it_would_be_unfair(self):
-        conclusion, _, _ = run(4, 200, "random")
+        conclusion, _ = run(4, 200)
         raw = [t.metrics["time"] for t in conclusion.history.of(Purpose.BASELINE)]
         assert max(raw) / min(raw) > 1.5
 
     def test_a_real_gain_is_proven_across_hosts(self):
-        conclusion, _, _ = run(4, 200, "genetic")
+        conclusion, _ = run(4, 200, "genetic")
         assert conclusion.verdict is not None and conclusion.verdict.confirmed
 
     def test_nothing_is_proven_where_nothing_is_better(self):
@@ -160,7 +162,7 @@ class TestComingAndGoing:
 
     @pytest.mark.parametrize("phase", [Purpose.SELECT, Purpose.PROVE])
     def test_half_a_round_is_begun_again_where_its_host_went_away(self, phase: Purpose):
-        whole, _, _ = run(2, 96, "random")
+        whole, _ = run(2, 96)
         second = blocks_of(whole.history, phase, 4 if phase is Purpose.SELECT else 2)[2]
         begun = sorted(t.started_at for t in second)[1]
         gone = (begun - min(t.started_at for t in whole.history)).total_seconds() + 0.5
@@ -176,7 +178,7 @@ class TestComingAndGoing:
         assert len(conclusion.history) == 96
         assert all(trial.has_outcome for trial in conclusion.history)
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=10, deadline=None)
     @given(st.lists(st.tuples(st.floats(0, 400), st.floats(1, 600)), min_size=1, max_size=4))
     def test_whatever_comes_and_goes_the_job_ends_whole(self, spans):
         coming = [

@@ -29,7 +29,6 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
         "HOME": str(folder),
         "PYTHONPATH": str(ROOT),
         **AT_ONCE,
-        "ROCKTUNE_SPEED_PROBE": "0",
         "ROCKTUNE_BENCH_DIR": str(folder / "bench"),
         "ROCKTUNE_LOCK": str(folder / "lock"),
         "ROCKTUNE_TOKEN_FILE": str(folder / "token"),

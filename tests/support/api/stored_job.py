@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from sqlalchemy import Engine, insert, update
@@ -20,12 +20,17 @@ from jobs.specification.specification import specification_from_document
 from sampler.common.documents import parse_toml
 from sampler.workload.workload_file import workload_text
 from tests.support.jobs.pretended_job import finished_job
+from tests.support.made_once import made_once
 from tests.support.models.quick_ranking import small_forests
 
 
 @lru_cache(maxsize=4)
 def proved(strategy: str = "genetic", trials: int = 60) -> JobOutcome:
     """A job whose proof passed, with the OPTIONS file of its best; made once."""
+    return made_once(f"proved-{strategy}-{trials}", partial(_proved, strategy, trials))
+
+
+def _proved(strategy: str, trials: int) -> JobOutcome:
     with small_forests():
         found = finished_job(trials, strategy=strategy)
     workload = parse_toml(workload_text("load-quick"), field="workload")

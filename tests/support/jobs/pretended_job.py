@@ -18,6 +18,7 @@ from sampler.rocksdb.options_file import OptionsFile, format_options
 from sampler.space.space import Space
 from sampler.space.space_file import load_space, space_text
 from sampler.workload.workload import Workload
+from tests.support.models.quick_ranking import no_ranking
 from tests.support.optimizer.pretend_bench import PretendBench, job_of, problem_of
 from tests.support.optimizer.pretend_hosts import PretendHosts, tuned
 
@@ -87,7 +88,8 @@ def finished_job(
         noise={"waf": 0.02, "time": 0.06, "rate": 0.06, "write_p99": 0.1, "sa": 0.005},
         drift=lambda seconds: 1 + 0.1 * math.sin(seconds / 60),
     )
-    conclusion = tuned(asked, trials, hosts) if hosts else job_of(asked, trials, bench).run()
+    with no_ranking():  # made again for the result
+        conclusion = tuned(asked, trials, hosts) if hosts else job_of(asked, trials, bench).run()
     result = result_document(
         conclusion, job=document_of(asked, document, trials), environment=ENVIRONMENT
     )
