@@ -79,7 +79,7 @@ def family(**fields: Any) -> dict[str, Any]:
     [
         (
             {},
-            "profile.families: is missing; write the object that `rocktune profile --json` prints",
+            "profile.families: is missing; write the families of the object",
         ),
         ({"families": []}, "profile.families: is empty; send the families of"),
         ({"families": [{}]}, r"profile.families\[1\].name: is missing"),
