@@ -39,7 +39,7 @@ from optimizer.surrogate.job_model import learned_of
 from optimizer.surrogate.training_data import cube_layout, teaching
 from optimizer.trials.trial import BASELINE_TRIAL, History, Purpose, Trial
 from sampler.bench.outcome import TrialState
-from sampler.workload.measurable import READS
+from sampler.workload.metric_table import READS
 
 # Not one that was lost: that is nobody's fault, and it is run again.
 _FAILED = {TrialState.FAILED, TrialState.TIMED_OUT, TrialState.CENSORED, TrialState.INFEASIBLE}
