@@ -64,7 +64,7 @@ from optimizer.evaluation.evaluation import (
     replicated,
     within_limits,
 )
-from optimizer.explanation.explanation import fewer_changes
+from optimizer.explanation import fewer_changes
 from optimizer.results.document import Result
 from optimizer.results.result import Conclusion, fitness_by_trial, result_document
 from optimizer.trials.problem import Problem

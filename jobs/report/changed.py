@@ -20,7 +20,7 @@ from optimizer.results.document import (
     Result,
 )
 from sampler.rocksdb.parameters import Parameter, catalogue
-from sampler.workload.measurable import READS
+from sampler.workload.metric_table import READS
 
 TOP = 6
 CAUTION = (

@@ -35,7 +35,7 @@ from jobs.results.output_folder import DIFFERENCE, MINIMAL, OPTIONS
 from jobs.specification.resolved_job import resolve_stored
 from jobs.views.live import job_series_of
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.explanation.explanation import NOTHING_EXPLAINED, explanation_document
+from optimizer.explanation import NOTHING_EXPLAINED, explanation_document
 from optimizer.results.document import Result
 from optimizer.results.ranking import ParameterRanking
 from optimizer.surrogate.parameter_effects import Dependences, dependences

@@ -20,7 +20,7 @@ from optimizer.confirmation.proof import (
 )
 from optimizer.evaluation.baseline import Baseline, summarise
 from optimizer.evaluation.evaluation import Evaluation, front_of
-from optimizer.explanation.explanation import NOTHING_EXPLAINED, explanation_document, with_lists
+from optimizer.explanation import NOTHING_EXPLAINED, explanation_document, with_lists
 from optimizer.results.best_document import (
     changes_document,
     fullest_document,
@@ -34,12 +34,12 @@ from optimizer.results.search_document import (
     sampling_document,
     search_document,
 )
-from optimizer.strategies.registry import find_strategy
+from optimizer.strategies.registry import named_strategy
 from optimizer.surrogate.job_model import learned_of
 from optimizer.surrogate.training_data import cube_layout, teaching
 from optimizer.trials.trial import BASELINE_TRIAL, History, Purpose, Trial
 from sampler.bench.outcome import TrialState
-from sampler.workload.measurable import READS
+from sampler.workload.metric_table import READS
 
 # Not one that was lost: that is nobody's fault, and it is run again.
 _FAILED = {TrialState.FAILED, TrialState.TIMED_OUT, TrialState.CENSORED, TrialState.INFEASIBLE}
@@ -162,7 +162,7 @@ def result_document(
     """
     evaluation, plan, verdict = conclusion.evaluation, conclusion.plan, conclusion.verdict
     problem, history, baseline = evaluation.problem, evaluation.history, evaluation.baseline
-    strategy = find_strategy(problem.strategy)
+    strategy = named_strategy(problem.strategy)
     counts = Counter(trial.state for trial in history)
     pairs, machine, planned = proof_pairs(conclusion), conclusion.machine, plan.detection
     power = sensitivity_of(problem.objective, pairs, conclusion.clocks.unseen)

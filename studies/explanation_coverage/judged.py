@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.explanation.explanation import Explanation, explain_winner
+from optimizer.explanation import ExplainedWinner, explain_winner
 from optimizer.strategies.changes import Changes
 from optimizer.surrogate.predictions import Estimate
 from optimizer.trials.problem import Problem
@@ -84,7 +84,7 @@ def judged(label: str, function: TestFunction, key: Key, ended: Ended) -> Line:
 
 
 def path_points(
-    problem: Problem, winner: Configuration, found: Explanation
+    problem: Problem, winner: Configuration, found: ExplainedWinner
 ) -> list[Configuration]:
     """The baseline, and the configuration after each step."""
     changes, made = Changes(problem, winner), frozenset[str]()
@@ -104,7 +104,7 @@ def holds(claim: Claim) -> bool:
 
 
 def _steps(
-    function: TestFunction, found: Explanation, path: list[Configuration], true: Any
+    function: TestFunction, found: ExplainedWinner, path: list[Configuration], true: Any
 ) -> tuple[dict[str, Claim], ...]:
     logs = function.truth.logarithms(path)
     told = []

@@ -15,7 +15,7 @@ from jobs.report.section import Cell
 from jobs.report.verdict import price_lines
 from jobs.results.outcome import JobOutcome
 from optimizer.results.document import Result
-from sampler.workload.measurable import READS
+from sampler.workload.metric_table import READS
 from tests.support.jobs.pretended_job import finished_job, lsm
 from tests.support.optimizer.pretend_bench import PretendBench, flat, problem_of
 

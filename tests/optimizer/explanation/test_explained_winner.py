@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.explanation.explanation import Explanation, explain_winner
+from optimizer.explanation import ExplainedWinner, explain_winner
 from optimizer.objective.objective import Limit
 from optimizer.trials.trial import Purpose
 from sampler.space.space import Space
@@ -29,7 +29,7 @@ INERT = {"idle", "lazy", "inert", "dull"}
 
 
 @pytest.fixture(scope="module")
-def found() -> Explanation:
+def found() -> ExplainedWinner:
     asked = problem()
     explanation = explain_winner(
         Evaluation(asked, history_of(asked, additive)), WINNER, error=NOISE
@@ -39,7 +39,7 @@ def found() -> Explanation:
 
 
 @pytest.mark.slow
-def test_the_path_has_the_true_order_and_sizes(found: Explanation):
+def test_the_path_has_the_true_order_and_sizes(found: ExplainedWinner):
     assert [step.names for step in found.steps[:3]] == [("much",), ("some",), ("little",)]
     asked, made = problem(), dict(effects_space().default_configuration())
     before = 0.0
@@ -55,7 +55,7 @@ def test_the_path_has_the_true_order_and_sizes(found: Explanation):
     assert waf.high - waf.low < 10
 
 
-def test_its_steps_add_up_to_what_the_winner_gains(found: Explanation):
+def test_its_steps_add_up_to_what_the_winner_gains(found: ExplainedWinner):
     total = sum(step.gain.expected for step in found.steps)
     assert total == pytest.approx(found.fitness.expected)
     assert found.steps[-1].fitness == found.fitness
@@ -63,7 +63,7 @@ def test_its_steps_add_up_to_what_the_winner_gains(found: Explanation):
     assert sorted(names) == sorted(WINNER)
 
 
-def test_just_what_does_nothing_is_left_out(found: Explanation):
+def test_just_what_does_nothing_is_left_out(found: ExplainedWinner):
     minimal = found.minimal
     assert minimal is not None
     assert set(minimal.dropped) == INERT
@@ -84,7 +84,7 @@ def test_a_loss_beyond_the_noise_is_not_taken():
     assert {"much", "some"} <= set(loud.minimal.kept)
 
 
-def test_the_doubt_is_that_of_the_trials(found: Explanation):
+def test_the_doubt_is_that_of_the_trials(found: ExplainedWinner):
     """Few and noisy trials: the true size is still within the interval, which is far wider."""
     asked = problem()
     history = history_of(asked, additive, draws=40, noise=0.1)

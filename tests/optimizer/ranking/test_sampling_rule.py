@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from optimizer.budget.budget import divide
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.explanation.explanation import with_lists
+from optimizer.explanation import with_lists
 from optimizer.results.result import result_document
 from optimizer.results.search_document import sampling_document
 from optimizer.run.planning import Budget
