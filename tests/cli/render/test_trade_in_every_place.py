@@ -1,6 +1,7 @@
 """The first line of a verdict and what was paid: the same on terminal, report and in the file."""
 
 from dataclasses import replace
+from functools import cache
 from html import unescape
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from tests.support.jobs.pretended_job import finished_job, lsm
 from tests.support.optimizer.pretend_bench import PretendBench, flat, problem_of
 
 
+@cache
 def job(*, better: bool = True) -> JobOutcome:
     """A job whose winner scans slower and takes more memory, by the trigger alone."""
 
