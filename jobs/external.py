@@ -18,20 +18,21 @@ from db.leases import Lease, LeaseHeld, acquire, release, this_process_name
 from db.schema.job_row import JobRow, JobState, NoSuchJob
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.held_job import renewed_meanwhile
-from jobs.queue.lifecycle import WrongState, is_external
+from jobs.queue.lifecycle import NotAsked, WrongState, is_external
 from jobs.report.artifacts import conclude_job, report_html
 from jobs.results.export import export_options
 from jobs.results.fits import JobCache, fitted
 from jobs.results.outcome import keep_outcome
 from jobs.specification.resolved_job import ResolvedJob, frozen_prior, resolve_stored
+from optimizer.budget.budget import explore_left
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results.ranking import ParameterRanking
 from optimizer.results.search import parameter_ranking
 from optimizer.run.driver import Driver
 from optimizer.run.planning import Budget
 from optimizer.run.ports import AskedTrials
-from optimizer.strategies.registry import STRATEGIES, find_strategy, load_libraries
-from optimizer.trials.problem import Problem, strategy_name
+from optimizer.strategies.registry import find_strategy, load_libraries, named_strategy
+from optimizer.trials.problem import Problem
 from optimizer.trials.trial import BASELINE_TRIAL, History, Phase, Purpose, Trial
 from sampler.bench.outcome import TrialState
 from sampler.common.errors import InputError, noting, refuse_noted
@@ -39,10 +40,6 @@ from sampler.rocksdb.parameters import Value, parse_value
 from sampler.space.space import Space, digest
 
 REPORTABLE = (TrialState.DONE, TrialState.FAILED, TrialState.TIMED_OUT, TrialState.LOST)
-
-
-class NotAsked(RuntimeError):
-    """The job is not one that takes suggestions and trials now."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -303,8 +300,7 @@ class ExternalJobs:
         prior = frozen_prior(self._store, log, row.id, asked.warm_start, resolved.problem, None)
         problem = replace(resolved.problem, prior=prior)
         # What has been measured is kept where the packages that propose are missing.
-        strategy = STRATEGIES[strategy_name(asked.strategy)]
-        driver = Driver(problem, Budget(trials=asked.trials), strategy, log)
+        driver = Driver(problem, Budget(trials=asked.trials), named_strategy(asked.strategy), log)
         return OpenJob(0, replace(resolved, problem=problem), driver)
 
     def ask(self, job_id: int, count: int, *, reclaim_seconds: float | None = None) -> AskedTrials:
@@ -315,7 +311,8 @@ class ExternalJobs:
         needs a package that is not installed (the job goes on once it is).
         """
         with self.hold(job_id) as (lease, job):
-            find_strategy(job.driver.problem.strategy)  # refused here, where it is needed
+            if explore_left(job.driver.plan, job.driver.history) > 0:
+                find_strategy(job.driver.problem.strategy)  # refused where it is needed
             overdue = None
             if reclaim_seconds is not None:
                 overdue = datetime.now(UTC) - timedelta(seconds=reclaim_seconds)

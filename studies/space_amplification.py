@@ -31,11 +31,12 @@ from sampler.machine.machine import fingerprint
 from sampler.space.space import Configuration
 from sampler.space.space_file import load_space
 from sampler.workload.db_bench_benchmarks import BENCHMARKS
-from sampler.workload.measurable import why_counted, why_untold
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import (
     SHIPPED,
     load_workload,
+    why_counted,
+    why_untold,
     workload_document,
     workload_from_document,
 )

@@ -27,8 +27,7 @@ from db.jobs.job_queue import KeyReusedError, QueueFullError
 from db.leases import LeaseHeld
 from db.schema.job_row import NoSuchJob
 from db.workloads import WorkloadRefused
-from jobs.external import NotAsked
-from jobs.queue.lifecycle import WrongState
+from jobs.queue.lifecycle import NotAsked, WrongState
 from jobs.schedule import BatchGoesOn, ScheduleTaken
 from optimizer.run.ports import LeaseLost
 from sampler.common.errors import InputError

@@ -25,12 +25,10 @@ from db.workloads import remove_workload
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import objective_text
 from sampler.common.documents import parse_toml
-from sampler.kioxia_guide.document import HELP, SOURCE, guide_document
-from sampler.kioxia_guide.document import NAME as GUIDE
-from sampler.kioxia_guide.guide import GuideRequest, compute_guide, read_planned
+from sampler.space.kioxia_guide import GuideRequest, compute_guide, guide_document, read_planned
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import space_text
-from sampler.space.starting_points import classes_of, known_points
+from sampler.space.starting_points import GUIDE, GUIDE_HELP, GUIDE_SOURCE, classes_of, known_points
 
 router = APIRouter(
     prefix="/v1",
@@ -116,7 +114,9 @@ def list_starts() -> list[StartEntry]:
         )
         for name, point in known_points().items()
     ]
-    worked_out = StartEntry(name=GUIDE, help=HELP, source=SOURCE, usual=False, values=None)
+    worked_out = StartEntry(
+        name=GUIDE, help=GUIDE_HELP, source=GUIDE_SOURCE, usual=False, values=None
+    )
     return [*shipped, worked_out]
 
 

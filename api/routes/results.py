@@ -37,7 +37,7 @@ from jobs.views.answers import (
     PickAnswer,
     Ranking,
 )
-from optimizer.explanation.document import Explanation
+from optimizer.explained import Explanation
 from optimizer.results.document import Result
 from optimizer.results.ranking import Contributions, ParameterRanking
 from sampler.common.errors import InputError

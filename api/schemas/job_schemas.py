@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, JsonValue, Tag
 
 from db.schema.job_row import JobKind, JobRow, JobState, ListedJob
-from jobs.external import ReportedTrial
 from jobs.specification.experiments import (
     CompareRequest,
     ExplainRequest,
@@ -22,6 +21,7 @@ from optimizer.trials.trial import Trial
 from sampler.bench.outcome import TrialState
 
 if TYPE_CHECKING:
+    from jobs.external import ReportedTrial
     from optimizer.run.ports import AskedTrials
 
 
@@ -297,6 +297,8 @@ class TrialCreate(BaseModel):
 
     def told(self) -> ReportedTrial:
         """As the job takes it."""
+        from jobs.external import ReportedTrial
+
         return ReportedTrial(**self.model_dump() | {"state": TrialState(self.state)})
 
 

@@ -26,9 +26,13 @@ from sampler.profile.profile import known_profile
 from sampler.rocksdb.forms import read_user_options
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import space_text
-from sampler.workload.measurable import require_no_place
 from sampler.workload.workload import load_class
-from sampler.workload.workload_file import SHIPPED, workload_document, workload_from_document
+from sampler.workload.workload_file import (
+    SHIPPED,
+    require_no_place,
+    workload_document,
+    workload_from_document,
+)
 
 _MOST_DEPTH = 8
 _MOST_ROWS = 500

@@ -61,7 +61,7 @@ from sampler.space.space_file import space_text
 from sampler.workload.workload_file import workload_from_document
 
 if TYPE_CHECKING:
-    from jobs.experiments.kinds import NameLookup
+    from jobs.experiments.kinds import KnownNames
 
 T = TypeVar("T", bound=JobRequest)
 # For a workload that is missing or wrong, so that the rest is checked all the same.
@@ -145,9 +145,9 @@ def _checked(
     return specification
 
 
-def _known_to(service: Service, workloads: Registry) -> NameLookup:
+def _known_to(service: Service, workloads: Registry) -> KnownNames:
     """What an experiment may name, the workloads among it."""
-    from jobs.experiments.kinds import NameLookup
+    from jobs.experiments.kinds import KnownNames
     from jobs.experiments.sides import Side, side_named, side_of_job
 
     def tuning(fields: Mapping[str, Any]) -> Specification:
@@ -160,7 +160,7 @@ def _known_to(service: Service, workloads: Registry) -> NameLookup:
         return side_named(text, names, of_job, field=field, files=False)
 
     builds = service.builds
-    return NameLookup(
+    return KnownNames(
         engine=service.engine,
         workload=lambda name: named_workload(name, workloads),
         uploaded=lambda name: (
@@ -366,7 +366,7 @@ def _item(
     settings: dict[str, Any],
     service: Service,
     workloads: Registry,
-    known: Callable[[], NameLookup],
+    known: Callable[[], KnownNames],
 ) -> BatchItem:
     try:
         if "kind" in settings:  # of an experiment

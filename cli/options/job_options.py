@@ -6,10 +6,10 @@ from functools import wraps
 from typing import Annotated, Any
 
 from pydantic import BaseModel
-from typer import Option
+from typer import Argument, Option
 
 from cli.options.exits import as_typed, complain
-from jobs.specification.request import JobRequest, field_kind, typed
+from jobs.specification.request import JobRequest, field_kind, field_types, typed
 from optimizer.trials.problem import renamed
 from sampler.common.errors import InputError, noting, refuse_noted
 
@@ -62,15 +62,23 @@ def job_options(*, at_a_service: bool = False) -> Callable[[Callable[..., int]],
 
 
 def request_options(
-    request: type[BaseModel], helps: Mapping[str, str], left_out: Collection[str] = ()
+    request: type[BaseModel],
+    helps: Mapping[str, str],
+    left_out: Collection[str] = (),
+    *,
+    arguments: Mapping[str, str] | None = None,
+    unasked: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[..., int | None]], Any]:
     """Gives a command an option for each field of a request, before its own options.
 
     The command's first parameter receives what was given, by the names of the fields. ``helps``
     are those that differ from the fields' own; fields that are ``left_out`` get no option.
+    ``arguments`` are fields that are given without an option, each with its name in help texts;
+    ``unasked`` are values by field with which a field counts as not given.
     """
+    arguments, unasked = arguments or {}, unasked or {}
     options = [
-        _option(name, request, helps.get(name, field.description or ""))
+        _option(name, request, helps.get(name, field.description or ""), arguments, unasked)
         for name, field in request.model_fields.items()
         if name not in left_out
     ]
@@ -81,6 +89,7 @@ def request_options(
         @wraps(command)
         def asking(**given: Any) -> int | None:
             asked = {each.name: given.pop(each.name) for each in options}
+            asked = {n: v for n, v in asked.items() if n not in unasked or v != unasked[n]}
             return command(_settings(asked, request), **given)
 
         both = [*options, *(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own)]
@@ -96,7 +105,7 @@ def _settings(given: Mapping[str, Any], request: type[BaseModel]) -> dict[str, A
     found: list[InputError] = []
     for name, value in asked.items():
         with noting(found):
-            if name in _AGAIN:
+            if _repeats(name, request):
                 asked[name] = list(value)
             elif field_kind(name, request) == "list":
                 asked[name] = names_of(value, field=name)
@@ -106,6 +115,11 @@ def _settings(given: Mapping[str, Any], request: type[BaseModel]) -> dict[str, A
     if line := renamed(asked.get("strategy")):
         complain(line)
     return asked
+
+
+def _repeats(name: str, request: type[BaseModel]) -> bool:
+    """Whether an option is given once for each of a list: also where one may stand for a list."""
+    return name in _AGAIN or {str, list} <= field_types(name, request)
 
 
 def option_of(name: str) -> str:
@@ -126,19 +140,29 @@ def names_of(text: str, *, field: str) -> list[str]:
     return names
 
 
-def _option(name: str, request: type[BaseModel], text: str) -> inspect.Parameter:
+def _option(
+    name: str,
+    request: type[BaseModel],
+    text: str,
+    arguments: Mapping[str, str],
+    unasked: Mapping[str, Any],
+) -> inspect.Parameter:
     field, kind = request.model_fields[name], field_kind(name, request)
-    if kind == "list" and name not in _AGAIN:
-        text = text.removesuffix(".") + ", as NAME,NAME."
+    again = _repeats(name, request)
+    if kind == "list" and not again:
+        text, *default = text.partition(" Default:")
+        text = "".join([text.removesuffix("."), ", as NAME,NAME.", *default])
     types: Mapping[str, Any] = {"whole": int, "number": float, "check": bool}
-    of: Any = list[str] if name in _AGAIN else types.get(kind, str)
+    of: Any = list[str] if again else types.get(kind, str)
     usual = False if kind == "check" else _USUAL.get(name, field.default)
-    usual = inspect.Parameter.empty if field.is_required() else usual
-    least = next((each.ge for each in field.metadata if getattr(each, "ge", -1) >= 0), None)
-    option = Option(option_of(name), help=text, min=least)
+    usual = inspect.Parameter.empty if field.is_required() else unasked.get(name, usual)
+    usual = None if again else usual
+    made = Option(option_of(name), help=text)
+    if name in arguments:
+        made = Argument(metavar=arguments[name], help=text)
     return inspect.Parameter(
         name,
         inspect.Parameter.KEYWORD_ONLY,
         default=usual,
-        annotation=Annotated[of if usual is not None else of | None, option],
+        annotation=Annotated[of if usual is not None else of | None, made],
     )

@@ -15,7 +15,7 @@ from jobs.report.ranking import importance_lines
 from jobs.report.section import Block, Cell, Items, Section, Table, Text, numbered
 from jobs.report.sections import sections
 from jobs.report.verdict import limit_lines, noise_line, power_lines
-from optimizer.explanation.document import Explanation
+from optimizer.explained import Explanation
 from optimizer.results.document import Result, tested_fitness
 from optimizer.results.ranking import Contributions
 from sampler.common.text import cleaned

@@ -5,22 +5,19 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 from functools import update_wrapper
-from pathlib import Path
-from typing import Annotated, Any, get_origin
+from typing import Annotated, Any
 
-from pydantic import ValidationError
-from pydantic.fields import FieldInfo
 from typer import Context, Option
 
 from api.schemas.job_schemas import JobPublic
 from cli.client.client_errors import LostError, UnavailableError, understood
 from cli.client.remote import Remote, Url, opened, require_json, require_service
 from cli.options.exits import Exit
-from cli.options.job_options import names_of
+from cli.options.job_options import request_options
 from cli.render.screen import print_json, say, screen
 from db.schema.job_row import JobKind
-from jobs.specification.experiments import REQUESTS, sent_experiment
-from sampler.common.errors import InputError, refuse_noted, value_problem
+from jobs.specification.experiments import REQUESTS, read_experiment, sent_experiment
+from sampler.common.errors import InputError, refuse_noted
 
 # What a restart of the service takes.
 _AGAIN_AFTER_SECONDS = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -30,23 +27,27 @@ Submit = Annotated[
 Replace = Annotated[bool, Option("--replace", help="Replace an uploaded workload of this name.")]
 
 
-def submittable(kind: JobKind, **called: str) -> Callable[[Callable[..., int | None]], Any]:
-    """Gives a command --submit, --url and, with a workload, --replace.
+def submittable(
+    kind: JobKind,
+    helps: Mapping[str, str],
+    *,
+    arguments: Mapping[str, str],
+    unasked: Mapping[str, Any] | None = None,
+) -> Callable[[Callable[..., int | None]], Any]:
+    """Gives a command the fields of a kind's request, --submit, --url and --replace.
 
-    A service measures then, and files go along; other options of the command are refused.
-
-    The command's parameters are named as in the request of the kind, or ``called`` so there. Those
-    without an option of their own have that of the request's field: its help, default and bounds.
+    The fields are as ``request_options`` has them, and the command's first parameter receives the
+    request. With --submit a service measures, files go along, and the command's own options are
+    refused.
     """
+    request = REQUESTS[kind]
 
     def made(command: Callable[..., int | None]) -> Callable[..., int | None]:
-        fields = REQUESTS[kind].model_fields
-        own = {
-            name: _as_in_request(each, fields.get(called.get(name, name)))
-            for name, each in inspect.signature(command, eval_str=True).parameters.items()
-        }
+        _, *own = inspect.signature(command, eval_str=True).parameters.values()
+        names = [each.name for each in own]
 
         def asking(
+            asked: Mapping[str, Any],
             ctx: Context,
             submit: Submit = False,
             replace: Replace = False,
@@ -54,54 +55,31 @@ def submittable(kind: JobKind, **called: str) -> Callable[[Callable[..., int | N
             **given: Any,
         ) -> int | None:
             require_submitted(replace, submit)
-            _require_bounds(kind, {n: v for n, v in given.items() if own[n].default is not v})
+            read = read_experiment(kind, asked)
             if not submit:
-                return command(**given, **({"url": url} if "url" in own else {}))
-            as_json = given.pop("as_json")
-            named = {called.get(name, name): value for name, value in given.items()}
-            asked = {name: named.pop(name) for name in [*named] if name in fields}
+                return command(read, **given, **({"url": url} if "url" in names else {}))
             refuse_noted(
                 [
                     InputError(name, "is of runs on this machine, not of --submit")
-                    for name in named
+                    for name in given.keys() - {"as_json"}
                     if (source := ctx.get_parameter_source(name)) and source.name == "COMMANDLINE"
                 ]
             )
-            return submit_experiment(kind, asked, url=url, as_json=as_json, replace=replace)
+            return submit_experiment(
+                kind, asked, url=url, as_json=given["as_json"], replace=replace
+            )
 
-        left_out = {"given", *own, *(() if "workload" in fields else ("replace",))}
-        added = [
-            each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-            for name, each in inspect.signature(asking).parameters.items()
-            if name not in left_out
-        ]
-        asking.__signature__ = inspect.Signature([*own.values(), *added])  # type: ignore[attr-defined]
-        return update_wrapper(asking, command)
+        left_out = {"given", *names, *(() if "workload" in request.model_fields else ("replace",))}
+        first, *added = inspect.signature(asking).parameters.values()
+        others = [*own, *(each for each in added if each.name not in left_out)]
+        others = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in others]
+        asking.__signature__ = inspect.Signature([first, *others])  # type: ignore[attr-defined]
+        options = request_options(
+            request, helps, ("kind", "priority"), arguments=arguments, unasked=unasked
+        )
+        return options(update_wrapper(asking, command))  # type: ignore[no-any-return]
 
     return made
-
-
-def _as_in_request(own: inspect.Parameter, field: FieldInfo | None) -> inspect.Parameter:
-    if field is None or own.default is not own.empty or get_origin(own.annotation) is Annotated:
-        return own
-    of: Any = own.annotation
-    flag = [f"--{own.name.replace('_', '-')}"] if of is bool else []  # without a --no-...
-    option = Option(*flag, help=field.description)
-    return own.replace(default=field.default, annotation=Annotated[of, option])
-
-
-def _require_bounds(kind: JobKind, given: Mapping[str, Any]) -> None:
-    """Refuses, with an InputError, numbers beyond the bounds of the request's fields."""
-    found: list[InputError] = []
-    empty = REQUESTS[kind].model_construct()
-    for name, value in given.items():
-        if type(value) not in (int, float) or name not in type(empty).model_fields:
-            continue
-        try:
-            type(empty).__pydantic_validator__.validate_assignment(empty, name, value)
-        except ValidationError as error:
-            found.append(InputError(name, value_problem(error.errors()[0])))
-    refuse_noted(found)
 
 
 def require_submitted(replace: bool, submit: bool) -> None:
@@ -123,10 +101,7 @@ def submit_experiment(
     ``given`` is by the names of the kind's request; what is None or False is left out.
     """
     require_service(url)
-    asked = {n: str(v) if isinstance(v, Path) else v for n, v in given.items()}
-    if asked.get("metrics") is not None:
-        asked["metrics"] = names_of(asked["metrics"], field="metrics")
-    body = sent_experiment({n: v for n, v in asked.items() if v is not None and v is not False})
+    body = sent_experiment({n: v for n, v in given.items() if v is not None and v is not False})
     for name, value in body.items():
         require_json(name, value)
     with opened(url, None) as remote, remote.unless_refused():

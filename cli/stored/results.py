@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,7 +26,7 @@ from jobs.report.changed import options_section
 from jobs.report.ranking import brief_section
 from jobs.results.figures import metric_amount
 from jobs.results.output_folder import DIFFERENCE, OPTIONS, require_folder
-from jobs.specification.experiments import FrontRequest, PickRequest
+from jobs.specification.experiments import ExplainRequest, FrontRequest, PickRequest
 from jobs.views.answers import ParetoFront, PickAnswer, PickRow, Ranking
 from optimizer.objective.objective_file import SHIPPED, load_objective, objective_document
 from optimizer.results.ranking import Contributions
@@ -335,18 +336,14 @@ Examples:
 """
 
 
-@submittable(JobKind.EXPLAIN, job_id="job")
+_EXPLAINED = {
+    "runs": "Measured runs of each configuration, at least 3; 0: none, with --submit 7.",
+}
+
+
+@submittable(JobKind.EXPLAIN, _EXPLAINED, arguments={"job": "ID"}, unasked={"runs": 0})
 def explain_command(
-    job_id: JobId,
-    runs: Annotated[
-        int, Option(help="Measured runs of each configuration, at least 3; 0: none.", min=0)
-    ] = 0,
-    *,
-    steps: int,
-    margin: str,
-    as_json: Json = False,
-    url: Url = None,
-    db: Db = None,
+    asked: ExplainRequest, as_json: Json = False, url: Url = None, db: Db = None
 ) -> None:
     """Explains why a job's winner is better than its baseline.
 
@@ -361,31 +358,26 @@ def explain_command(
     Exit status: 0 explained, 3 nothing was proven better, or the explanation is
     withheld, 2 bad input, 130 interrupted (continue with the same command).
     """
-    if runs:
-        _measure(job_id, runs, steps, margin, url=url, db=db)
-    with opened(url, db) as remote, answer_may_be_no(remote, job_id):
-        document = remote.get(f"jobs/{job_id}/explanation")
+    if "runs" in asked.model_fields_set:
+        _measure(asked, url=url, db=db)
+    with opened(url, db) as remote, answer_may_be_no(remote, asked.job):
+        document = remote.get(f"jobs/{asked.job}/explanation")
     if as_json:
         print_json(document)
         return
     with understanding():
-        show_explanation(screen(), cleaned(document), job_id)
+        show_explanation(screen(), cleaned(document), asked.job)
 
 
-def _measure(
-    job_id: int, runs: int, steps: int, margin: str, *, url: str | None, db: str | None
-) -> None:
+def _measure(asked: ExplainRequest, *, url: str | None, db: str | None) -> None:
     from db.leases import LeaseHeld
     from jobs.experiments.experiment import Experiment, no_runs
-    from jobs.experiments.explain import explanation_check, finished_job
-    from optimizer.budget.power import parse_detect
+    from jobs.experiments.explain import NothingToExplain
+    from jobs.experiments.kinds import KnownNames, prepared, specified
     from sampler.bench.settings import load_settings
 
     if url is not None or (db is None and os.environ.get("ROCKTUNE_URL")):
-        raise InputError("--runs", "measures on this machine; give --db, or use --submit")
-    share, metric = parse_detect(margin, field="--margin")
-    if metric is not None:
-        raise InputError("--margin", "is a share of the winner's fitness; write for example 10%")
+        raise InputError("runs", "measures on this machine; give --db, or use --submit")
     require_there(db)
     console = screen(stderr=True)
 
@@ -395,16 +387,15 @@ def _measure(
     observer = replace(
         runs_observer(console, "{side}"), begins=begins, away=lambda what: say(console, what)
     )
-    kept = f"the runs are kept with job {job_id}. Run the same command to continue"
+    kept = f"the runs are kept with job {asked.job}. Run the same command to continue"
     with (
         interruptible(f"interrupted; {kept}"),
         open_database(db or os.environ.get("ROCKTUNE_DB") or None) as engine,
+        suppress(NothingToExplain),
     ):
-        job = finished_job(engine, job_id, field="ID")
+        specification = specified(asked, KnownNames(engine=engine))
         try:
             settings = load_settings()
-            check = explanation_check(engine, job, settings, runs=runs, steps=steps, margin=share)
-            if check is not None:
-                check.measure(settings, no_runs(), observer)
+            prepared(specification, engine, settings).measure(settings, no_runs(), observer)
         except LeaseHeld as held:
-            raise InputError("ID", f"{held}") from None
+            raise InputError("job", str(held)) from None

@@ -19,21 +19,29 @@ from sampler.common.atomic_write import write_output
 from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError
 from sampler.common.text import format_decimal
-from sampler.kioxia_guide.document import (
+from sampler.rocksdb.parameters import Parameter
+from sampler.space.kioxia_guide import (
     COUNTERPARTS,
-    HELP,
-    NAME,
     PRESET,
-    SOURCE,
+    Guide,
+    GuideRequest,
+    compute_guide,
     guide_document,
+    read_planned,
     rocksdb_values,
     settings,
+    whole,
 )
-from sampler.kioxia_guide.guide import Guide, GuideRequest, compute_guide, read_planned, whole
-from sampler.rocksdb.parameters import Parameter
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import load_space, space_text
-from sampler.space.starting_points import handfuls, known_points, point_names
+from sampler.space.starting_points import (
+    GUIDE,
+    GUIDE_HELP,
+    GUIDE_SOURCE,
+    handfuls,
+    known_points,
+    point_names,
+)
 from sampler.workload.workload_file import SHIPPED as WORKLOADS
 from sampler.workload.workload_file import load_workload, workload_document, workload_text
 
@@ -110,10 +118,10 @@ def starts_command(name: _Name = None, load: _For = None) -> None:
         for kind, names in handfuls().items():
             echo(f"{_CLASSES[kind]}: {', '.join(names)}")
         echo()
-        _list({**{each: point.help for each, point in points.items()}, NAME: HELP})
+        _list({**{each: point.help for each, point in points.items()}, GUIDE: GUIDE_HELP})
         return
-    if name == NAME:
-        echo(f"{HELP}. Source: {SOURCE}.")
+    if name == GUIDE:
+        echo(f"{GUIDE_HELP}. Source: {GUIDE_SOURCE}.")
         return
     if name not in points:
         raise InputError("NAME", f"{name!r} is not one of {', '.join(point_names())}")

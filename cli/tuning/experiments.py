@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Argument, Option, echo
+from typer import Option, echo
 
 from cli.options.connections import Db, open_database, require_there
 from cli.options.exits import Exit, interruptible, terminate_like_interrupt
@@ -16,7 +16,6 @@ from cli.options.job_options import (
     Scale,
     Workload,
     in_options,
-    names_of,
 )
 from cli.render.outcome_screen import show_told
 from cli.render.screen import (
@@ -32,7 +31,7 @@ from cli.render.submitting import submittable
 from db.schema.job_row import JobKind
 from jobs.execution.assembly import single_bench
 from jobs.experiments.experiment import measure_in_folder
-from jobs.experiments.kinds import NameLookup, prepared, specified
+from jobs.experiments.kinds import KnownNames, prepared, specified
 from jobs.experiments.sides import Side, read_side, side_of_job
 from jobs.specification.experiments import (
     CompareRequest,
@@ -45,7 +44,6 @@ from sampler.bench.runner import LocalRunner
 from sampler.bench.settings import load_settings
 from sampler.common.errors import InputError
 from sampler.common.text import printable
-from sampler.rocksdb.forms import read_user_options
 from sampler.rocksdb.parameters import Value, catalogue, parse_value
 from sampler.workload.workload_file import load_workload, workload_document
 
@@ -133,35 +131,19 @@ _SIDE = (
     "build of ROCKTUNE_BUILDS or java."
 )
 _RUNS = "RocksDB build that runs {}: a name in ROCKTUNE_BUILDS, java, or a path."
+_COMPARED = {
+    "a": f"Side A: {_SIDE}",
+    "b": "Side B, in the same forms. Left out with --around.",
+    "around": "Instead of B: a parameter, for A's value halved and doubled.",
+    "workload": "Workload name or TOML file; repeatable. Default: load-quick.",
+    "db_bench_a": _RUNS.format("A"),
+    "db_bench_b": _RUNS.format("B"),
+}
 
 
-@submittable(JobKind.COMPARE, workloads="workload")
+@submittable(JobKind.COMPARE, _COMPARED, arguments={"a": "A", "b": "B"})
 def compare_command(
-    a: Annotated[
-        str | None, Argument(metavar="A", help=f"Side A: {_SIDE} May be left out with --around.")
-    ] = None,
-    b: Annotated[str | None, Argument(metavar="B", help="Side B, in the same forms.")] = None,
-    around: Annotated[
-        str | None,
-        Option(
-            metavar="PARAMETER", help="Instead of B: compare A with its value halved and doubled."
-        ),
-    ] = None,
-    workloads: Annotated[
-        list[str] | None,
-        Option("--workload", help="Workload name or TOML file; repeatable. Default: load-quick."),
-    ] = None,
-    metrics: Annotated[
-        str | None, Option(help="Metrics to compare, as rate,waf,read_p99. Default: the usual.")
-    ] = None,
-    db_bench_a: Annotated[str | None, Option(help=_RUNS.format("A"))] = None,
-    db_bench_b: Annotated[str | None, Option(help=_RUNS.format("B"))] = None,
-    *,
-    rounds: int,
-    column_family: str | None,
-    drop_unknown: bool,
-    scale: int | None,
-    seed: int,
+    asked: CompareRequest,
     out: Annotated[
         Path, Option(help="Folder for all runs, result.json, CSV files and a report page.")
     ] = Path("rocktune-compare"),
@@ -178,15 +160,7 @@ def compare_command(
     interrupted (continue with --resume).
     """
     terminate_like_interrupt()
-    if a is None and around is None:
-        raise InputError("A", "name what to compare, or give --around PARAMETER")
-    request = CompareRequest.model_construct(
-        kind="compare", a="default" if a is None else a, b=b, around=around,
-        db_bench_a=db_bench_a, db_bench_b=db_bench_b, workload=workloads or ["load-quick"],
-        metrics=names_of(metrics, field="metrics") if metrics else None, rounds=rounds, seed=seed,
-        scale=scale, column_family=column_family, drop_unknown=drop_unknown,
-    )  # fmt: skip
-    document = _measured(request, db, "{case}, {side}", out, resume=resume, as_json=as_json)
+    document = _measured(asked, db, "{case}, {side}", out, resume=resume, as_json=as_json)
     say(screen(stderr=True), f"written to {out}")
     all_ran = all(table["metrics"] for table in document["tables"])
     return Exit.DONE if all_ran else Exit.TOOL_FAILED
@@ -200,7 +174,6 @@ def _measured(
     *,
     resume: bool,
     as_json: bool,
-    baseline: str | None = None,
 ) -> Mapping[str, Any]:
     """The result of an experiment that is measured and shown here, and kept in a folder."""
 
@@ -211,9 +184,9 @@ def _measured(
 
     settings = load_settings()
     answer, aside = screen(stderr=as_json), screen(stderr=True)
-    known = NameLookup(
+    known = KnownNames(
         workload=lambda name: workload_document(load_workload(name)),
-        tuning=lambda fields: specify(**fields, baseline=baseline),
+        tuning=lambda fields: specify(**fields),
         side=lambda text, field: read_side(text, settings, of_job, field=field),
     )
     with interruptible(f"interrupted; the runs are in {out}. {_CONTINUE}"):
@@ -239,24 +212,17 @@ Examples:
   rocktune upgrade-check default 10.2 --submit           as a job of a service
 """
 _BUILD = "{} build: a name in ROCKTUNE_BUILDS, `default`, or the path of a db_bench."
+_CHECKED = {
+    "old": _BUILD.format("Old"),
+    "new": _BUILD.format("New"),
+    "workload": "Workload name or TOML file.",
+    "options": "Your OPTIONS file, to check and measure as well.",
+}
 
 
-@submittable(JobKind.UPGRADE_CHECK)
+@submittable(JobKind.UPGRADE_CHECK, _CHECKED, arguments={"old": "OLD", "new": "NEW"})
 def upgrade_check_command(
-    old: Annotated[str, Argument(help=_BUILD.format("Old"))],
-    new: Annotated[str, Argument(help=_BUILD.format("New"))],
-    workload: Workload = "load-quick",
-    options: Annotated[
-        Path | None, Option(help="Your OPTIONS file, to check and measure as well.")
-    ] = None,
-    *,
-    pairs: int,
-    configurations: int,
-    space: str,
-    column_family: str | None,
-    drop_unknown: bool,
-    scale: int | None,
-    seed: int,
+    asked: UpgradeCheckRequest,
     out: Annotated[Path, Option(help="Folder for all runs and upgrade.json.")] = Path(
         "rocktune-upgrade"
     ),
@@ -270,29 +236,6 @@ def upgrade_check_command(
     (continue with --resume).
     """
     terminate_like_interrupt()
-    if options is not None:
-        _require_options(options)
-    request = UpgradeCheckRequest.model_construct(
-        kind="upgrade-check", old=old, new=new, workload=workload, pairs=pairs, space=space,
-        configurations=configurations, column_family=column_family, drop_unknown=drop_unknown,
-        scale=scale, seed=seed,
-    )  # fmt: skip
     run_of = "{case} on the {side} build"
-    document = _measured(
-        request,
-        None,
-        run_of,
-        out,
-        resume=resume,
-        as_json=as_json,
-        baseline=None if options is None else str(options.absolute()),
-    )
+    document = _measured(asked, None, run_of, out, resume=resume, as_json=as_json)
     return Exit.ANSWER_IS_NO if document["worse"] else Exit.DONE
-
-
-def _require_options(path: Path) -> None:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        raise InputError("--options", f"{str(path)!r} is not a readable OPTIONS file") from None
-    read_user_options(text, name=f"--options {path}")

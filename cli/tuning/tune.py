@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from db.jobs.job_store import JobStore
-    from jobs.execution.assembly import Assembly, ExecutionBackend
+    from jobs.execution.assembly import ExecutionBackend
     from jobs.results.outcome import JobOutcome
+    from jobs.specification.resolved_job import ResolvedJob
     from jobs.specification.specification import Specification
     from sampler.bench.settings import Settings
 
@@ -159,7 +160,7 @@ def run_here(
     engine: Engine,
     job_id: int,
     specification: Specification,
-    assembly: Assembly,
+    assembly: ResolvedJob,
     settings: Settings,
     *,
     console: Console,
@@ -175,7 +176,7 @@ def run_here(
         )  # fmt: skip
 
 
-def tell_warnings(console: Console, assembly: Assembly) -> None:
+def tell_warnings(console: Console, assembly: ResolvedJob) -> None:
     """Prints what the user must know before it runs."""
     say(console, *(f"warning: {in_options(warning)}" for warning in assembly.warnings))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 import psutil
 
-from jobs.autotune.request import Reading
+from jobs.autotune.request import WriteCounts
 from sampler.bench.output import parse_tickers
 from sampler.common.errors import InputError
 
@@ -131,7 +131,7 @@ class TunedDatabase:
         # db_bench prints a new line after every counter.
         return parse_tickers(f"{self._options.get_statistics() or ''}\n")
 
-    def reading(self, at: float) -> Reading:
+    def reading(self, at: float) -> WriteCounts:
         """What flushes and compactions wrote by now.
 
         RocksDB counts a compaction's bytes every 1,000 records (compaction_job.cc), which is late
@@ -145,7 +145,7 @@ class TunedDatabase:
         if written is not None and self._wrote_before is not None:
             beside = written - self._wrote_before - tickers.get("wal.bytes", 0)
             counted = max(beside, flushed)
-        return Reading(at, flushed, counted)
+        return WriteCounts(at, flushed, counted)
 
     def busy(self) -> bool:
         """Whether a flush or a compaction runs or waits to run."""

@@ -55,7 +55,7 @@ class Marks:
 
 
 @dataclass(frozen=True)
-class Reading:
+class WriteCounts:
     """What was counted since the database was opened, in bytes."""
 
     at: float  # seconds, by any clock that never goes back
@@ -68,18 +68,18 @@ class Switch:
     """A policy's state."""
 
     on: bool  # whether compaction may run
-    last: Reading  # what was counted when it was last looked at
+    last: WriteCounts  # what was counted when it was last looked at
     flush_rate: float = 0.0  # `duty`: bytes/s of flushes, smoothed over a step
     # `duty`: bytes that compaction may still write; negative: it wrote too many
     credit: float = 0.0
 
 
-def first_switch(policy: str, reading: Reading) -> Switch:
+def first_switch(policy: str, reading: WriteCounts) -> Switch:
     """How a load begins: compaction is on unless it is off throughout."""
     return Switch(policy != "off", reading)
 
 
-def next_switch(policy: str, marks: Marks, before: Switch, reading: Reading) -> Switch:
+def next_switch(policy: str, marks: Marks, before: Switch, reading: WriteCounts) -> Switch:
     """The state after a look, the same object if it is too early; an InputError of no policy."""
     if policy not in POLICIES:
         raise InputError("policy", f"{policy!r} is not one of {', '.join(POLICIES)}")
@@ -105,7 +105,7 @@ def _tuned(marks: Marks, on: bool, flush: float, total: float) -> bool:
 
 
 def _duty(
-    marks: Marks, before: Switch, reading: Reading, flushed: float, compacted: float
+    marks: Marks, before: Switch, reading: WriteCounts, flushed: float, compacted: float
 ) -> Switch:
     """Compaction earns what flushes leave of the capacity, and is off while it has overspent.
 

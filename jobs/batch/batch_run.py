@@ -90,7 +90,7 @@ class BatchTurn:
 
 
 @dataclass(frozen=True)
-class OpenedBatch:
+class BatchOpening:
     """A batch that is to be run."""
 
     row: BatchRow
@@ -98,7 +98,7 @@ class OpenedBatch:
     given_up: tuple[int, ...]  # older ones of this name, which nobody will go on with now
 
 
-def open_batch(engine: Engine, plan: BatchPlan, *, resume: bool) -> OpenedBatch:
+def open_batch(engine: Engine, plan: BatchPlan, *, resume: bool) -> BatchOpening:
     """Finds the batch to go on with, or begins one with all of its jobs.
 
     Whoever calls has the batch's turn (``BatchTurn``). With ``resume`` the newest of this name and
@@ -120,11 +120,11 @@ def open_batch(engine: Engine, plan: BatchPlan, *, resume: bool) -> OpenedBatch:
         end_batch_now(engine, batch_id)
     if same is not None:
         note_batch(engine, same.id, _RUNS)
-        return OpenedBatch(same, True, others)
+        return BatchOpening(same, True, others)
     with writing(engine) as connection:
         begun = plan.begin(connection, why=_RUNS, job_why=_JOB_WAITS)
     assert begun is not None  # it is of no schedule, so there is no time to be taken
-    return OpenedBatch(find_batch(engine, begun), False, others)
+    return BatchOpening(find_batch(engine, begun), False, others)
 
 
 def run_batch(

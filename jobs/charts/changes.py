@@ -6,7 +6,7 @@ from typing import Any
 from jobs.charts import chart
 from jobs.results.figures import estimate_words, step_words
 from optimizer.confirmation.paired_tests import Change
-from optimizer.explanation.document import Estimate, Explanation, PathStep
+from optimizer.explained import Estimate, Explanation, PathStep
 from optimizer.objective.objective import Term
 
 _FARTHEST = 150.0  # percent; an interval that knows nothing would squeeze the others to a line

@@ -18,7 +18,8 @@ from distributed.client import FutureCancelledError
 
 from jobs.cluster.host import HostUnfit, describe_build, export_here, measure_trial
 from jobs.cluster.scheduler import HostSeen, SchedulerConnection, own_version, submitted
-from jobs.execution.assembly import Assembly, JobEvents, assembly_of
+from jobs.execution.assembly import JobEvents, assembly_of
+from jobs.specification.resolved_job import ResolvedJob
 from jobs.specification.specification import Specification
 from optimizer.run.ports import EndedTrial, Hosts
 from optimizer.trials.trial import Trial
@@ -306,7 +307,7 @@ class Cluster:
         *,
         told: Callable[[str], None],
         check: Callable[[], None],
-    ) -> Assembly:
+    ) -> ResolvedJob:
         """Asks the first host that fits, once there is one; an InputError if none can measure."""
         if specification.db_bench and "/" in specification.db_bench:
             mend = "name a build of the hosts (ROCKTUNE_BUILDS)"
@@ -333,7 +334,7 @@ class Cluster:
             check()
             time.sleep(_LOOK_SECONDS)
 
-    def environment(self, assembly: Assembly) -> dict[str, Any]:
+    def environment(self, assembly: ResolvedJob) -> dict[str, Any]:
         """That of the host that was asked first, and of all that are there now, by name."""
         found = {seen.name: dict(seen.environment) for seen in self.connection.seen()}
         known = {**self._environment.get("hosts", {}), **found}
@@ -341,7 +342,9 @@ class Cluster:
         own = assembly.installed.warnings if assembly.installed else ()
         return {**self._environment, "warnings": [*own, *assembly.warnings]}
 
-    def hosts(self, assembly: Assembly, key: str, known: Sequence[Trial], on: JobEvents) -> Hosts:
+    def hosts(
+        self, assembly: ResolvedJob, key: str, known: Sequence[Trial], on: JobEvents
+    ) -> Hosts:
         """Those that fit the job; what nobody waits for any more is ended."""
         asked = assembly.specification
         hosts = DaskHosts(
@@ -354,7 +357,9 @@ class Cluster:
         hosts.forget_leftovers([trial for trial in known if not trial.has_outcome])
         return hosts
 
-    def export(self, assembly: Assembly, configuration: Configuration, comments: list[str]) -> str:
+    def export(
+        self, assembly: ResolvedJob, configuration: Configuration, comments: list[str]
+    ) -> str:
         """The OPTIONS file, tried by a host that fits."""
         specification = assembly.specification
         deadline = time.monotonic() + _EXPORT_SECONDS

@@ -23,8 +23,9 @@ from distributed import Security, Worker, get_worker
 
 from jobs.cluster.listening import HTTP_ADDRESS
 from jobs.cluster.scheduler import DESCRIPTOR, FITNESS, RESOURCE, own_version
-from jobs.execution.assembly import Assembly, assemble, environment_of, local_host
+from jobs.execution.assembly import assemble, environment_of, local_host
 from jobs.results.export import export_options
+from jobs.specification.resolved_job import ResolvedJob
 from jobs.specification.specification import Specification, specification_from_document
 from optimizer.trials.trial import Trial
 from sampler.bench.bench_folder import nearest_folder
@@ -215,12 +216,12 @@ def export_here(
     return export_options(assembly.plan, assembly.installed, configuration, comments)
 
 
-def _assembled(specification: Specification) -> Assembly:
+def _assembled(specification: Specification) -> ResolvedJob:
     return _assembled_of(json.dumps(specification.document(), sort_keys=True))
 
 
 @lru_cache(maxsize=8)  # a job's trials share it: db_bench is asked for its options once
-def _assembled_of(specification: str) -> Assembly:
+def _assembled_of(specification: str) -> ResolvedJob:
     return assemble(specification_from_document(json.loads(specification)), load_settings())
 
 

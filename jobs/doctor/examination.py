@@ -32,7 +32,7 @@ from jobs.doctor.findings import (
     percentage,
 )
 from jobs.doctor.noise import USUAL_TRIALS, Noise, look_at_noise, not_measured
-from jobs.execution.assembly import Assembly, assemble
+from jobs.execution.assembly import assemble
 from jobs.specification.resolved_job import ResolvedJob, resolve
 from jobs.specification.specification import Specification
 from sampler.bench.bench_folder import (
@@ -158,7 +158,7 @@ def examine(
     noise = None
     if runs and (why := _bad(findings, _NO_TRIAL)):
         tell([not_measured(f"{why.check}: {why.found}")])
-    elif runs and isinstance(subject, Assembly):
+    elif runs and _has_benchmark(subject):
         more, noise = look_at_noise(subject, settings, runs, budgets, observer)
         tell(more)
     elif runs:  # the lock could be opened, and then no longer
@@ -327,17 +327,21 @@ def _build(warning: str) -> Finding:
 def examined_load(specification: Specification, settings: Settings) -> ResolvedJob:
     """Checks what is to be measured, and starts no process; an InputError if that is wrong.
 
-    It is an ``Assembly`` already where db_bench does not measure it; else it has the catalogue's
-    defaults while db_bench was not tried.
+    Where db_bench measures it, it has the catalogue's defaults while db_bench was not tried.
     """
     if workload_from_document(specification.workload, stored=True).by_db_bench:
         return resolve(specification, None)
     return assemble(specification, settings)
 
 
+def _has_benchmark(subject: ResolvedJob) -> bool:
+    """Whether what measures it is known: it is not db_bench, or this machine's was tried."""
+    return subject.installed is not None or not subject.plan.workload.by_db_bench
+
+
 def needed_bytes(subject: ResolvedJob) -> int:
     """Free bytes that a trial needs."""
-    if isinstance(subject, Assembly):
+    if _has_benchmark(subject):
         return subject.benchmark.space_bytes
     return space_for(subject.plan.workload)
 
@@ -347,7 +351,7 @@ def look_at_db_bench(
 ) -> tuple[list[Finding], ResolvedJob]:
     """Tries db_bench, a few times for some milliseconds, while nobody's trial runs.
 
-    Returns the findings, and what ``examined_load`` made of the specification, as an ``Assembly``
+    Returns the findings, and what ``examined_load`` made of the specification, with this db_bench
     if it can be run here. ``waiting`` is as ``under_host_lock`` has it.
 
     Raises:

@@ -14,8 +14,8 @@ from jobs.doctor.findings import (
     graded,
     percentage,
 )
-from jobs.execution.assembly import Assembly
 from jobs.results.figures import figure
+from jobs.specification.resolved_job import ResolvedJob
 from optimizer.budget.budget import divide
 from optimizer.budget.power import p_words, pairs_for, smallest_change
 from optimizer.confirmation.paired_tests import CONFIDENCE
@@ -172,7 +172,7 @@ def _metric(name: str, scatter: MetricScatter, runs: int) -> Finding:
 
 
 def _run_baseline(
-    assembly: Assembly, settings: Settings, *, runs: int, observer: ExaminationObserver
+    assembly: ResolvedJob, settings: Settings, *, runs: int, observer: ExaminationObserver
 ) -> Sequence[Trial]:
     runner = LocalRunner(assembly.benchmark, settings, waiting=observer.waiting)
     configuration = assembly.problem.space.default_configuration()
@@ -198,7 +198,7 @@ def _run_baseline(
 
 
 def look_at_noise(
-    assembly: Assembly,
+    assembly: ResolvedJob,
     settings: Settings,
     runs: int,
     budgets: Sequence[int],

@@ -39,18 +39,7 @@ from sampler.workload.workload import Workload
 from sampler.workload.workload_file import load_workload, workload_from_document
 
 
-@dataclass(frozen=True, kw_only=True)
-class Assembly(ResolvedJob):
-    """A job, ready to run here."""
-
-    benchmark: DbBench | CommandBench
-    # the db_bench in use; None with a benchmark of the user's own
-    installed: InstalledDbBench | None = None
-    # what measures the confirmation, where its load is a larger one
-    confirming: DbBench | None = None
-
-
-def assemble(specification: Specification, settings: Settings) -> Assembly:
+def assemble(specification: Specification, settings: Settings) -> ResolvedJob:
     """Checks a specification against this machine and puts the parts together.
 
     Raises:
@@ -72,25 +61,19 @@ def assemble(specification: Specification, settings: Settings) -> Assembly:
     return assembly_of(specification, installed)
 
 
-def assembly_of(specification: Specification, installed: InstalledDbBench | None) -> Assembly:
-    """Puts the parts around a db_bench (None: the user's own benchmark); errors of ``resolve``."""
+def assembly_of(specification: Specification, installed: InstalledDbBench | None) -> ResolvedJob:
+    """Resolves a job for a db_bench (None: the user's own benchmark), with words on its build.
+
+    Errors are those of ``resolve``.
+    """
     resolved = resolve(specification, installed)
-    if installed is not None and (database := specification.chosen_for) is not None:
-        build = fit_words(database, installed.version, named=specification.db_bench)
-        resolved = replace(resolved, warnings=(*build, *resolved.warnings))
-    plan, confirm = resolved.plan, resolved.problem.confirm
-    if installed is None:
-        assert plan.workload.command is not None
-        return Assembly(**vars(resolved), benchmark=CommandBench(plan.workload.command, plan))
-    return Assembly(
-        **vars(resolved),
-        benchmark=DbBench(installed, plan),
-        installed=installed,
-        confirming=DbBench(installed, replace(plan, workload=confirm)) if confirm else None,
-    )
+    if installed is None or (database := specification.chosen_for) is None:
+        return resolved
+    build = fit_words(database, installed.version, named=specification.db_bench)
+    return replace(resolved, warnings=(*build, *resolved.warnings))
 
 
-def environment_of(assembly: Assembly, settings: Settings) -> dict[str, Any]:
+def environment_of(assembly: ResolvedJob, settings: Settings) -> dict[str, Any]:
     """The machine, the RocksDB, and what must be known of either."""
     installed = assembly.installed
     build = installed and build_facts(installed.program, version=installed.version)
@@ -233,19 +216,23 @@ class ExecutionBackend(Protocol):
         *,
         told: Callable[[str], None],
         check: Callable[[], None],
-    ) -> Assembly:
+    ) -> ResolvedJob:
         """Checks a specification there, else an InputError; a cluster waits for its first host."""
 
-    def environment(self, assembly: Assembly) -> dict[str, Any]:
+    def environment(self, assembly: ResolvedJob) -> dict[str, Any]:
         """The machines, the RocksDB, and what must be known of either."""
 
-    def hosts(self, assembly: Assembly, key: str, known: Sequence[Trial], on: JobEvents) -> Hosts:
+    def hosts(
+        self, assembly: ResolvedJob, key: str, known: Sequence[Trial], on: JobEvents
+    ) -> Hosts:
         """The hosts of one job, whose trials so far are ``known``.
 
         ``key`` names it among all that a cluster may ever measure.
         """
 
-    def export(self, assembly: Assembly, configuration: Configuration, comments: list[str]) -> str:
+    def export(
+        self, assembly: ResolvedJob, configuration: Configuration, comments: list[str]
+    ) -> str:
         """The OPTIONS file, tried with the RocksDB that measured; see ``export_options``."""
 
     def close(self) -> None:
@@ -264,20 +251,20 @@ class ThisMachine:
         *,
         told: Callable[[str], None] = lambda _: None,  # noqa: ARG002
         check: Callable[[], None] = lambda: None,  # noqa: ARG002
-    ) -> Assembly:
+    ) -> ResolvedJob:
         """Checks a specification against this machine."""
         if specification.host_kind is not None:
             mend = "name a cluster's `scheduler`, or leave it out"
             raise InputError("host_kind", f"this machine has no host kind; {mend}")
         return assemble(specification, self._settings)
 
-    def environment(self, assembly: Assembly) -> dict[str, Any]:
+    def environment(self, assembly: ResolvedJob) -> dict[str, Any]:
         """This machine and the RocksDB on it."""
         return environment_of(assembly, self._settings)
 
     def hosts(
         self,
-        assembly: Assembly,
+        assembly: ResolvedJob,
         key: str,  # noqa: ARG002
         known: Sequence[Trial],  # noqa: ARG002
         on: JobEvents,
@@ -287,7 +274,9 @@ class ThisMachine:
             require_space(self._settings.bench_dir, assembly.confirming.space_bytes)
         return OneHost(local_host(assembly, self._settings, waiting=on.waiting, pause=on.pause))
 
-    def export(self, assembly: Assembly, configuration: Configuration, comments: list[str]) -> str:
+    def export(
+        self, assembly: ResolvedJob, configuration: Configuration, comments: list[str]
+    ) -> str:
         """The OPTIONS file, tried with the db_bench of this machine."""
         return export_options(assembly.plan, assembly.installed, configuration, comments)
 
@@ -342,7 +331,7 @@ class LocalHost:
 
 
 def local_host(
-    assembly: Assembly,
+    assembly: ResolvedJob,
     settings: Settings,
     *,
     waiting: Callable[[str], None] = lambda _: None,

@@ -18,7 +18,6 @@ from db.jobs.job_store import JobStore
 from db.leases import LeaseHeld, see_host, spoken
 from db.schema.job_row import LIVE, JobRow, JobState
 from jobs.execution.assembly import (
-    Assembly,
     ExecutionBackend,
     JobEvents,
     ThisMachine,
@@ -28,7 +27,7 @@ from jobs.execution.held_job import JobCancelled, held_job, is_away, renewed_mea
 from jobs.report.artifacts import conclude_job, report_html
 from jobs.results.outcome import JobOutcome, keep_outcome
 from jobs.specification.named_files import require_trusted
-from jobs.specification.resolved_job import frozen_prior, hosts_in, said_of
+from jobs.specification.resolved_job import ResolvedJob, frozen_prior, hosts_in, said_of
 from jobs.specification.specification import Specification, specification_from_document
 from optimizer.run.driver import Driver, tune
 from optimizer.run.planning import Budget, RunProgress
@@ -47,7 +46,7 @@ def run_job(
     engine: Engine,
     job_id: int,
     specification: Specification,
-    assembly: Assembly,
+    assembly: ResolvedJob,
     settings: Settings,
     *,
     progress: RunObserver,

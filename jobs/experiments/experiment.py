@@ -16,11 +16,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
+from db.schema.types import storable
 from jobs.results.output_folder import RESULT, json_text, require_folder, write_files
 from jobs.results.pages import whole_page
 from optimizer.confirmation.choice import order_of
@@ -91,6 +93,36 @@ def runs_file(folder: Path, check: Mapping[str, Any], *, resume: bool) -> Iterat
             _write(file, check)
         runs = [MeasuredRun(**line) for line in lines[1:]]
         yield KeptRuns(runs, lambda run: _write(file, asdict(run)))
+
+
+class Documents(Protocol):
+    """The documents of a job by name, as ``optimizer.run.ports.TrialLog`` keeps them."""
+
+    def remember(self, name: str, document: Mapping[str, Any]) -> None:
+        """Keeps a document."""
+
+    def recall(self, name: str) -> Mapping[str, Any] | None:
+        """A document kept earlier, or None."""
+
+
+def runs_of_job(log: Documents, check: Mapping[str, Any], name: str = "round-{}") -> KeptRuns:
+    """The runs that are kept with a job, a document for each round by this ``name``.
+
+    ``check`` is what is compared with what: the runs of another, as on another host or with
+    another RocksDB, are left out.
+    """
+    known, runs = storable(check), list[MeasuredRun]()
+    for number in count(1):
+        kept = log.recall(name.format(number))
+        if kept is None or kept["experiment"] != known:
+            break
+        runs += [MeasuredRun(**each) for each in kept["runs"]]
+
+    def keep(run: MeasuredRun) -> None:
+        same = [asdict(each) for each in (*runs, run) if each.round == run.round]
+        log.remember(name.format(run.round), {"experiment": known, "runs": same})
+
+    return KeptRuns(runs, keep)
 
 
 def _whole_lines(file: BinaryIO) -> list[dict[str, Any]]:

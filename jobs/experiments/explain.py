@@ -1,44 +1,55 @@
 """Checks an explanation by real runs on this machine, interleaved; keeps them with the job."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
 from db.leases import acquire, release, this_process_name
 from db.schema.job_row import JobRow, JobState
 from db.trials.trial_log import StoredTrialLog
-from jobs.execution.assembly import Assembly, assemble, environment_of
+from jobs.execution.assembly import assemble, environment_of
 from jobs.execution.held_job import Retry, RetryingLog, renewed_meanwhile, unless_away
 from jobs.experiments.experiment import (
     Experiment,
     Findings,
     KeptRuns,
-    MeasuredRun,
     RunsObserver,
     Sets,
-    whole_sets,
+    runs_of_job,
 )
 from jobs.queue.lifecycle import is_external
 from jobs.report.artifacts import report_html
 from jobs.results.outcome import job_outcome, keep_report
 from jobs.specification.named_files import require_trusted
+from jobs.specification.resolved_job import ResolvedJob
 from jobs.specification.specification import require_tunes, specification_from_document
 from jobs.views.results import explained_job
-from optimizer.confirmation.paired_tests import Margins, margins_of
-from optimizer.explanation.document import CountedRuns, Explanation, MeasuredPath
-from optimizer.explanation.explanation import (
-    BASELINE,
-    MINIMAL,
-    WINNER,
-    Round,
-    compare_blocks,
-    judge_minimal,
+from models import Floats
+from optimizer.budget.power import LEAST_PAIRS
+from optimizer.confirmation.paired_tests import (
+    Margins,
+    change,
+    interval_of_mean,
+    limits_kept,
+    margins_of,
 )
+from optimizer.confirmation.proof import fitness_by_pair
+from optimizer.explained import (
+    CountedRuns,
+    Estimate,
+    Explanation,
+    JudgedFewest,
+    MeasuredGain,
+    MeasuredPath,
+)
+from optimizer.objective.objective import Metrics, Objective, kept_words
 from optimizer.results.document import Result
 from optimizer.strategies.changes import Changes
 from optimizer.trials.problem import Problem
@@ -48,7 +59,13 @@ from sampler.common.errors import InputError
 from sampler.machine.machine import host_name
 from sampler.space.space import Configuration, digest
 
+BASELINE, MINIMAL, WINNER = "baseline", "minimal", "winner"
+Round = Mapping[str, Metrics]  # the metrics of each configuration that ended well
 LEAST_RUNS, MOST_RUNS = 3, 1000
+
+
+class NothingToExplain(InputError):
+    """A job whose winner is not explained: there is none, or too little was measured."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +141,8 @@ def design_of(
     )
 
 
-_RUNS = "explanation_runs"
+_RUNS = "explanation-round-{}"
+_EARLIER_RUNS = "explanation_runs"  # one document for all of them
 _MEASURED_ON = ("host", "build")  # what all runs that are compared must have in common
 
 
@@ -138,7 +156,7 @@ class ExplanationCheck(Experiment):
     def measure(
         self,
         settings: Settings,
-        kept: KeptRuns,  # noqa: ARG002, its runs are kept with the job
+        kept: KeptRuns,
         observer: RunsObserver,
     ) -> Findings:
         """Measures under the job's lease, and updates its result and report; ignores ``kept``.
@@ -152,7 +170,10 @@ class ExplanationCheck(Experiment):
             retry = Retry(self.engine, pause=observer.pause, told=observer.away)
             log = RetryingLog(StoredTrialLog(self.engine, lease), retry)
             with renewed_meanwhile(self.engine, lease):
-                found = super().measure(settings, self._kept_runs(log), observer)
+                kept = runs_of_job(log, self.identity, _RUNS)
+                if not kept.runs and log.recall(_EARLIER_RUNS):
+                    observer.away("runs of an earlier version are not gone on with")
+                found = super().measure(settings, kept, observer)
             store = JobStore(self.engine)
             explanation = {name: each for name, each in found.document.items() if name != "job"}
             stored = retry(lambda: store.result(self.job)) or {}
@@ -163,20 +184,6 @@ class ExplanationCheck(Experiment):
         finally:
             with unless_away(self.engine):  # then it runs out by itself
                 release(self.engine, lease)
-
-    def _kept_runs(self, log: RetryingLog) -> KeptRuns:
-        """The runs of an interrupted check of the same identity, each kept as it ends."""
-        kept = log.recall(_RUNS) or {}
-        same = all(name in kept and kept[name] == each for name, each in self.identity.items())
-        there = kept["runs"] if same and len(kept["runs"]) < self.total else []
-        there = [MeasuredRun(case="", side=each.pop("subject"), **each) for each in there]
-        runs = [run for each in whole_sets(there, self.sides).values() for run in each.values()]
-
-        def keep(run: MeasuredRun) -> None:
-            documents = [run_document(each) for each in (*runs, run)]
-            log.remember(_RUNS, {**self.identity, "runs": documents})
-
-        return KeptRuns(runs, keep)
 
 
 def finished_job(engine: Engine, number: int, *, field: str) -> JobRow:
@@ -193,21 +200,22 @@ def finished_job(engine: Engine, number: int, *, field: str) -> JobRow:
 
 def explanation_check(
     engine: Engine, job: JobRow, settings: Settings, *, runs: int, steps: int, margin: float
-) -> ExplanationCheck | None:
-    """The runs that check the explanation of a finished job; None where nothing is explained.
+) -> ExplanationCheck:
+    """The runs that check the explanation of a finished job.
 
     See ``design_of`` for ``runs``, ``steps`` and ``margin``.
 
     Raises:
         InputError: Another runner measures the job, a number is out of range, or this machine
             cannot measure it.
+        NothingToExplain: Nothing is explained.
     """
     stored = JobStore(engine).result(job.id)
     assert stored is not None
     result = Result.read(stored)
     explanation, _ = explained_job(engine, job, result)
     if explanation is None or not explanation.steps:
-        return None
+        raise NothingToExplain("job", f"job {job.id} has nothing to explain")
     if is_external(job):
         raise InputError("runs", "an external runner measures this job; leave it out")
     require_trusted(engine, job.id)
@@ -222,8 +230,12 @@ def explanation_check(
         told = explanation.model_copy(update={"measured": measured})
         return Findings(document={"job": job.id, **told.document()})
 
+    before = explanation.measured
+    identity: dict[str, Any] = {name: environment[name] for name in _MEASURED_ON}
+    # Whoever asks for a check that is complete wants new runs.
+    identity |= {"design": design.document(), "after": before.ended_at if before else None}
     return ExplanationCheck(
-        identity={"design": design.document(), **{n: environment[n] for n in _MEASURED_ON}},
+        identity=identity,
         cases=[""],
         sides=list(design.configurations),
         bench=lambda _, subject: (assembly.benchmark, design.configurations[subject]),
@@ -235,15 +247,94 @@ def explanation_check(
     )
 
 
-def run_document(run: MeasuredRun) -> dict[str, Any]:
-    """A run as it is kept with the job."""
-    document = asdict(run)
-    del document["case"]
-    return document | {"subject": document.pop("side")}
+def compare_blocks(
+    objective: Objective, rounds: Sequence[Round], before: str, after: str
+) -> MeasuredGain | None:
+    """One configuration (``after``) against another, over the runs that ended well.
+
+    Neighbours in time are compared, as in the proof: a machine that drifts slows a round's runs
+    alike. None with fewer than two rounds that measured both, and the baseline.
+    """
+    whole = _whole(objective, rounds, before, after)
+    if len(whole) < 2:
+        return None
+    gained = _fitness(objective, whole, after) - _fitness(objective, whole, before)
+    mean, half, _ = interval_of_mean(gained)
+    names = [
+        name
+        for name in whole[0][after]
+        if all(name in each[before] and name in each[after] for each in whole)
+    ]
+    return MeasuredGain(
+        rounds=len(whole),
+        fitness=Estimate(expected=mean, low=mean - half, high=mean + half),
+        changes={
+            name: asdict(change([(each[before][name], each[after][name]) for each in whole]))
+            for name in names
+        },
+    )
+
+
+def judge_minimal(
+    objective: Objective,
+    rounds: Sequence[Round],
+    *,
+    margin: float,
+    failed: int = 0,
+    margins: Margins | None = MappingProxyType({}),
+) -> JudgedFewest | None:
+    """Whether the fewest changes are not worse than the winner by more than a margin of fitness.
+
+    A non-inferiority test at the level of the proof: it passes when the 95% interval of the
+    difference in fitness, fewest changes less winner, lies above ``-margin``, which is declared
+    before the runs. As in the proof nothing is shown where runs of the fewest changes ``failed``,
+    and the baseline and the winner ended well. None with fewer than two rounds.
+    ``margins``: of the limits; see ``judge``.
+    """
+    compared = compare_blocks(objective, rounds, WINNER, MINIMAL)
+    if compared is None:
+        return None
+    whole = _whole(objective, rounds, WINNER, MINIMAL)
+    found = compared.fitness
+    above, enough = found.low > -margin, compared.rounds >= LEAST_PAIRS
+    why = (
+        f"fitness {found.expected:+z.0f} [{found.low:+z.0f}, {found.high:+z.0f}] relative to the "
+        f"winner over {compared.rounds} rounds, {'above' if above else 'not above'} "
+        f"the declared {-margin:.0f}"
+    )
+    pairs = [(each[BASELINE], each[MINIMAL]) for each in whole]
+    kept = limits_kept(objective.limits, pairs, pairs, margins=margins, unseen={})
+    broken = [each for each in kept if not each.kept]
+    for each in broken:
+        why += f"; the limit {kept_words(each.document())}"
+    if failed:
+        why += f"; {failed} of its runs failed, while the others succeeded"
+    if not enough:
+        why += f"; {LEAST_PAIRS} rounds are needed"
+    shown = above and enough and not broken and not failed
+    return JudgedFewest(compared=compared, margin=margin, shown=shown, why=why)
+
+
+def _whole(objective: Objective, rounds: Sequence[Round], before: str, after: str) -> list[Round]:
+    """The rounds in which the two and the baseline have a fitness."""
+    return [
+        each
+        for each in rounds
+        if {BASELINE, before, after} <= each.keys()
+        and all(
+            objective.fitness(each[name], each[BASELINE]) is not None for name in (before, after)
+        )
+    ]
+
+
+def _fitness(objective: Objective, rounds: Sequence[Round], name: str) -> Floats:
+    if name == BASELINE:
+        return np.zeros(len(rounds))
+    return fitness_by_pair(objective, [(each[BASELINE], each[name]) for each in rounds])
 
 
 def measured_path(
-    assembly: Assembly, design: Design, sets: Sets, explanation: Explanation
+    assembly: ResolvedJob, design: Design, sets: Sets, explanation: Explanation
 ) -> MeasuredPath:
     """What the runs say of an explanation."""
     objective = assembly.problem.objective

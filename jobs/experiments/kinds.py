@@ -9,14 +9,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from itertools import count
 from typing import Any
 
 import structlog
 from sqlalchemy import Engine
 
 from db.schema.job_row import JobKind, JobRow, JobState
-from db.schema.types import storable
 from db.workloads import WorkloadRow
 from jobs.execution.held_job import HeldJob, JobCancelled, held_job, renewed_meanwhile
 from jobs.execution.run_job import LoggedProgress, Queued, Run, ready_to_tune
@@ -28,6 +26,7 @@ from jobs.experiments.experiment import (
     MeasuredRun,
     RunsObserver,
     jsonl_text,
+    runs_of_job,
     whole_sets,
 )
 from jobs.experiments.explain import explanation_check, finished_job
@@ -51,19 +50,24 @@ from sampler.profile.profile import profile_from_document
 from sampler.workload.workload_file import workload_document, workload_from_document
 
 
+def _nothing_known(given: object, *_: str) -> Any:
+    raise InputError("workload", f"{given!r:.80} cannot be named here")
+
+
 @dataclass(frozen=True)
-class NameLookup:
+class KnownNames:
     """What a request may name. Each raises an InputError of what there is not."""
 
-    workload: Callable[[str], Mapping[str, Any]]  # the document of a name
-    tuning: Callable[[Mapping[str, Any]], Specification]  # of a tuning job with these fields
-    side: Callable[[str, str], sides.Side]  # of a text and the field that holds it
+    workload: Callable[[str], Mapping[str, Any]] = _nothing_known  # the document of a name
+    # of a tuning job with these fields
+    tuning: Callable[[Mapping[str, Any]], Specification] = _nothing_known
+    side: Callable[[str, str], sides.Side] = _nothing_known  # of a text and the field with it
     require_build: Callable[[str], object] = lambda _: None
     uploaded: Callable[[str], WorkloadRow | None] = lambda _: None  # a workload that was sent
     engine: Engine | None = None  # of the jobs that may be named
 
 
-def specified(asked: experiments.ExperimentRequest, known: NameLookup) -> ExperimentSpecification:
+def specified(asked: experiments.ExperimentRequest, known: KnownNames) -> ExperimentSpecification:
     """An experiment, checked as far as no RocksDB is needed; an InputError tells all findings."""
     return KINDS[JobKind(asked.kind)][0](asked, known)
 
@@ -75,7 +79,7 @@ def prepared(
     return KINDS[specification.kind][1](specification.asked, engine, settings)
 
 
-def _compare(asked: experiments.CompareRequest, known: NameLookup) -> ExperimentSpecification:
+def _compare(asked: experiments.CompareRequest, known: KnownNames) -> ExperimentSpecification:
     found: list[InputError] = []
     if (asked.b is None) == (asked.around is None):
         found.append(InputError("b", "give either `b`, or a parameter in `around`"))
@@ -117,7 +121,7 @@ def _compare(asked: experiments.CompareRequest, known: NameLookup) -> Experiment
     )
 
 
-def _side(given: str | StartFile, build: str | None, known: NameLookup, field: str) -> sides.Side:
+def _side(given: str | StartFile, build: str | None, known: KnownNames, field: str) -> sides.Side:
     if isinstance(given, StartFile):
         side = sides.side_of_options(given.name, given.options, field=field)
     else:
@@ -140,7 +144,7 @@ def _comparison(asked: Mapping[str, Any], _: Engine | None, settings: Settings) 
     )
 
 
-def _upgrade(asked: experiments.UpgradeCheckRequest, known: NameLookup) -> ExperimentSpecification:
+def _upgrade(asked: experiments.UpgradeCheckRequest, known: KnownNames) -> ExperimentSpecification:
     found: list[InputError] = []
     for field in ("old", "new"):
         with noting(found), _about(field):
@@ -179,7 +183,7 @@ def _checked_upgrade(asked: Mapping[str, Any], _: Engine | None, settings: Setti
     )
 
 
-def _explain(asked: experiments.ExplainRequest, known: NameLookup) -> ExperimentSpecification:
+def _explain(asked: experiments.ExplainRequest, known: KnownNames) -> ExperimentSpecification:
     assert known.engine is not None
     margin, metric = parse_detect(str(asked.margin), field="margin")
     if metric is not None or margin > 1:
@@ -200,13 +204,10 @@ def _explained(asked: Mapping[str, Any], engine: Engine | None, settings: Settin
     assert engine is not None  # that has the job
     job = finished_job(engine, asked["job"], field="job")
     numbers = {name: asked[name] for name in ("runs", "steps", "margin")}
-    check = explanation_check(engine, job, settings, **numbers)
-    if check is None:
-        raise InputError("job", f"job {job.id} has nothing to explain")
-    return check
+    return explanation_check(engine, job, settings, **numbers)
 
 
-def _profile(asked: experiments.ProfileCheckRequest, known: NameLookup) -> ExperimentSpecification:
+def _profile(asked: experiments.ProfileCheckRequest, known: KnownNames) -> ExperimentSpecification:
     known.workload(asked.workload)
     row = known.uploaded(asked.workload)
     if row is None or row.profile is None:
@@ -251,7 +252,7 @@ def _about(field: str) -> Iterator[None]:
         raise InputError(field, error.problem) from None
 
 
-Specified = Callable[[Any, NameLookup], ExperimentSpecification]
+Specified = Callable[[Any, KnownNames], ExperimentSpecification]
 Prepared = Callable[[Mapping[str, Any], Engine | None, Settings], Experiment]
 KINDS: Mapping[JobKind, tuple[Specified, Prepared]] = {
     JobKind.COMPARE: (_compare, _comparison),
@@ -293,7 +294,7 @@ def run_experiment(
         held.begin(fingerprint(settings.bench_dir), expected)
         with renewed_meanwhile(engine, held.lease):
             experiment = prepared(specification, engine, settings)
-            kept = _kept_runs(held, experiment.identity)
+            kept = runs_of_job(held.log, experiment.identity)
             told = _Progress(held, kept)
             observer = RunsObserver(
                 begins=told.begins,
@@ -320,26 +321,6 @@ def _end(held: HeldJob, document: Mapping[str, Any]) -> bool:
     held.store.save_result(job_id, document, lease=lease)
     why, states = "all runs done", [JobState.RUNNING, JobState.DONE]  # done: the answer was lost
     return held.store.set_state(job_id, JobState.DONE, why=why, expected=states, lease=lease)
-
-
-def _kept_runs(held: HeldJob, identity: Mapping[str, Any]) -> KeptRuns:
-    """The job's runs so far, each kept as it ends, with the others of its round.
-
-    Those of another experiment, as on another host or with another RocksDB, are left out.
-    """
-    log, known = held.log, storable(identity)
-    runs: list[MeasuredRun] = []
-    for number in count(1):
-        kept = log.recall(f"round-{number}")
-        if kept is None or kept["experiment"] != known:
-            break
-        runs += [MeasuredRun(**each) for each in kept["runs"]]
-
-    def keep(run: MeasuredRun) -> None:
-        same = [asdict(each) for each in (*runs, run) if each.round == run.round]
-        log.remember(f"round-{run.round}", {"experiment": known, "runs": same})
-
-    return KeptRuns(runs, keep)
 
 
 class _Progress:

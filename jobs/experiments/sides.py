@@ -20,14 +20,21 @@ from sampler.bench.builds import DEFAULT_BUILD, JAVA, named_programs
 from sampler.bench.settings import Settings
 from sampler.common.documents import names_a_file, parse_toml
 from sampler.common.errors import InputError
-from sampler.kioxia_guide.document import guide_values, named_threads, names_guide
-from sampler.kioxia_guide.guide import LEAST_BUFFERS
 from sampler.machine.machine import cpu_threads
 from sampler.rocksdb.forms import read_user_options
 from sampler.rocksdb.parameters import Parameter, Value, catalogue, parse_value
+from sampler.space.kioxia_guide import LEAST_BUFFERS
 from sampler.space.space import default_values, memtable_bytes
 from sampler.space.space_file import space_from_document
-from sampler.space.starting_points import Room, known_points, point_names, values_of
+from sampler.space.starting_points import (
+    Room,
+    guide_values,
+    known_points,
+    named_threads,
+    names_guide,
+    point_names,
+    values_of,
+)
 from sampler.workload.workload import Workload
 
 _LIBRARY = ("default", "library")

@@ -10,7 +10,7 @@ from jobs.report.changed import minimal_lines
 from jobs.report.section import Table, columns
 from jobs.results.figures import estimate_words, figure, metric_amount, share_percent, step_words
 from optimizer.budget.power import p_figure
-from optimizer.explanation.document import DocumentPart, Explanation, MeasuredGain
+from optimizer.explained import DocumentPart, Explanation, MeasuredGain
 from optimizer.results.document import ProvenChange
 
 

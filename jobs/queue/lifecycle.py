@@ -19,6 +19,10 @@ class WrongState(RuntimeError):
     """The job is in a state in which this cannot be done."""
 
 
+class NotAsked(RuntimeError):
+    """The job is not one that takes suggestions and trials now."""
+
+
 def is_external(row: JobRow) -> bool:
     """Whether a runner of the user's own measures the job."""
     return bool(row.specification["workload"].get("external"))

@@ -10,11 +10,11 @@ from jobs.charts.chart import drawable
 from jobs.report.section import Cell, Column, Section, Table, Text, columns
 from jobs.report.verdict import some, traded_rows
 from jobs.results.figures import estimate_words, option_value, step_words
-from optimizer.explanation.document import Estimate, Explanation, FewestChanges, PathStep
+from optimizer.explained import Estimate, Explanation, FewestChanges, PathStep
 from optimizer.results.document import OptionChange, Result
 from optimizer.results.ranking import Contributions
 from sampler.rocksdb.parameters import Parameter, catalogue
-from sampler.workload.measurable import READS
+from sampler.workload.metric_table import READS
 
 TOP = 6
 CAUTION = (

@@ -14,7 +14,7 @@ from optimizer.budget.power import p_figure
 from optimizer.evaluation.evaluation import replicated
 from optimizer.evaluation.machine_effect import machine_words
 from optimizer.results.document import BaselineNoise, Result
-from optimizer.strategies.registry import find_strategy
+from optimizer.strategies.registry import named_strategy
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.common.text import format_bytes
@@ -195,8 +195,8 @@ def phase_rows(trials: Sequence[Trial], result: Result) -> list[PhaseRow]:
 
 def _guided(result: Result) -> bool:
     try:
-        return find_strategy(result.job.strategy).has_models
-    except InputError:  # one whose libraries are not installed here
+        return named_strategy(result.job.strategy).has_models
+    except InputError:  # one of another version
         return False
 
 

@@ -20,7 +20,7 @@ from sampler.rocksdb.option_values import title_of, write_values
 from sampler.rocksdb.options_file import OptionsFile, leaves, parse_options
 from sampler.rocksdb.parameters import catalogue
 from sampler.space.space import Configuration, memory_bytes
-from sampler.workload.measurable import READS
+from sampler.workload.metric_table import READS
 
 
 @dataclass(frozen=True)

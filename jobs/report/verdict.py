@@ -21,8 +21,9 @@ from optimizer.evaluation.machine_effect import machine_words
 from optimizer.objective.objective import kept_words
 from optimizer.results.document import JudgedLimit, ProvenChange, Result
 from optimizer.results.price import Traded, traded
-from sampler.workload.measurable import COLD, READS
 from sampler.workload.metric_table import (
+    COLD,
+    READS,
     format_change,
     format_points,
     is_share,

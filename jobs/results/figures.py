@@ -10,7 +10,7 @@ from sampler.rocksdb.parameters import Parameter, catalogue
 from sampler.workload.metric_table import BYTES, metric_unit
 
 if TYPE_CHECKING:
-    from optimizer.explanation.document import Estimate, PathStep
+    from optimizer.explained import Estimate, PathStep
 
 
 def figure(value: float | None) -> str:

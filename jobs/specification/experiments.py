@@ -9,9 +9,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from db.schema.job_row import JobKind
 from jobs.specification.named_files import Find, as_written, inlined
@@ -19,7 +19,7 @@ from jobs.specification.request import JobNumber, StartFile
 from jobs.specification.specification import Specification, specification_from_document
 from optimizer.trials.problem import Number, Whole
 from sampler.common.documents import names_a_file
-from sampler.common.errors import InputError, noting, refuse_noted
+from sampler.common.errors import InputError, noting, refuse_noted, value_problem
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 Build = Annotated[
@@ -81,7 +81,9 @@ class CompareRequest(_OnOptions):
     rounds: Whole = Field(
         default=5, ge=3, le=1000, description="Number of runs of each side, at least 3."
     )
-    metrics: Annotated[list[Name], Field(max_length=100)] | None = None
+    metrics: Annotated[list[Name], Field(max_length=100)] | None = Field(
+        default=None, description="Metrics to compare. Default: the usual."
+    )
     db_bench_a: Build | None = None
     db_bench_b: Build | None = None
 
@@ -224,6 +226,37 @@ def stored_specification(document: Mapping[str, Any]) -> AnySpecification:
     return ExperimentSpecification(**{**document, "kind": JobKind(document["kind"])})
 
 
+T = TypeVar("T", bound=BaseModel)
+
+
+def read_asked(request: type[T], given: Mapping[str, Any]) -> T:
+    """The fields of a request as a terminal gives them, where files and builds may be paths.
+
+    Raises:
+        InputError: All that is wrong with fields; the length of a path is never.
+    """
+    try:
+        return request.model_validate(given)
+    except ValidationError as error:
+        found = error.errors()
+    paths = {each["loc"][0] for each in found if each["type"] == "string_too_long"}
+    wrong = {str(e["loc"][0]): value_problem(e) for e in found if e["loc"][0] not in paths}
+    refuse_noted([InputError(name, problem) for name, problem in wrong.items()])
+    return request.model_construct(**given)
+
+
+def read_experiment(kind: JobKind, given: Mapping[str, Any]) -> ExperimentRequest:
+    """An experiment as a terminal asks for it, with the text of its OPTIONS file.
+
+    Raises:
+        InputError: All that is wrong with fields, or the file cannot be read.
+    """
+    asked = read_asked(REQUESTS[kind], {"kind": kind.value, **given})
+    if isinstance(asked, UpgradeCheckRequest) and asked.options is not None:
+        return asked.model_copy(update={"options": _text("options", Path(asked.options))})
+    return asked
+
+
 def sent_experiment(settings: Mapping[str, Any], *, find: Find = as_written) -> dict[str, Any]:
     """What a terminal asks for, as ``POST /v1/jobs`` takes it: what files hold goes in.
 
@@ -263,5 +296,7 @@ def _text(name: str, path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8")  # with the ends that its lines have
     except (OSError, ValueError):
-        problem = f"{str(path)!r:.80} is not a text file; name builds of the service's hosts"
-        raise InputError(name, problem) from None
+        is_none = "a readable OPTIONS file"
+        if name != "options":
+            is_none = "a text file; name builds of the service's hosts"
+        raise InputError(name, f"{str(path)!r:.80} is not {is_none}") from None

@@ -26,15 +26,14 @@ from sampler.bench.builds import is_build_name
 from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.common.text import printable
-from sampler.kioxia_guide.document import names_guide
 from sampler.rocksdb.forms import other_form, read_user_options
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import space_text
-from sampler.space.starting_points import known_points, point_names
-from sampler.workload.measurable import flags_with_places
+from sampler.space.starting_points import known_points, names_guide, point_names
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import (
     SHIPPED,
+    flags_with_places,
     load_workload,
     workload_document,
     workload_from_document,

@@ -264,6 +264,11 @@ def _types(annotation: Any) -> set[Any]:
     return {get_origin(annotation) or annotation}
 
 
+def field_types(name: str, request: type[BaseModel]) -> set[Any]:
+    """The types that a field of a request may have, without None and without what is in a list."""
+    return _types(request.model_fields[name].annotation)
+
+
 Kind = Literal["whole", "number", "check", "list", "text"]
 
 
@@ -273,12 +278,12 @@ def field_kind(name: str, request: type[BaseModel] = JobRequest) -> Kind:
         frozenset({int}): "whole", frozenset({float}): "number", frozenset({bool}): "check",
         frozenset({list}): "list", frozenset({tuple}): "list",
     }  # fmt: skip
-    return kinds.get(frozenset(_types(request.model_fields[name].annotation)), "text")
+    return kinds.get(frozenset(field_types(name, request)), "text")
 
 
 def typed(name: str, text: str, request: type[BaseModel] = JobRequest) -> int | float | str:
     """What a person has written for a field: a number where it may be one and is, else text."""
-    types = _types(request.model_fields[name].annotation)
+    types = field_types(name, request)
     if int in types and _WHOLE.fullmatch(text):
         return int(text)
     return float(text) if types == {float} and _NUMBER.fullmatch(text) else text

@@ -31,6 +31,8 @@ from optimizer.trials.problem import Prior, PriorJob, Problem
 from optimizer.trials.trial import History, Purpose
 from sampler.bench.accepted import require_supported
 from sampler.bench.bench_plan import BenchPlan
+from sampler.bench.command_bench import CommandBench
+from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench
 from sampler.bench.user_options import UserOptions, user_options
 from sampler.common.errors import InputError, noting, refuse_noted
@@ -105,6 +107,24 @@ class ResolvedJob:
     problem: Problem
     plan: BenchPlan
     warnings: tuple[str, ...]  # what the user must know before it runs
+    # The db_bench that measures; None with a benchmark of the user's own, or while it is unknown.
+    installed: InstalledDbBench | None = None
+
+    @property
+    def benchmark(self) -> DbBench | CommandBench:
+        """What measures the search; only of a job that is resolved for a machine."""
+        if self.installed is not None:
+            return DbBench(self.installed, self.plan)
+        assert self.plan.workload.command is not None
+        return CommandBench(self.plan.workload.command, self.plan)
+
+    @property
+    def confirming(self) -> DbBench | None:
+        """What measures the confirmation, where its load is a larger one."""
+        confirm = self.problem.confirm
+        if self.installed is None or confirm is None:
+            return None
+        return DbBench(self.installed, replace(self.plan, workload=confirm))
 
 
 def resolve(specification: Specification, installed: InstalledDbBench | None) -> ResolvedJob:
@@ -192,7 +212,8 @@ def resolve(specification: Specification, installed: InstalledDbBench | None) ->
     if factors := [p.name for p in space.parameters if p.section == "workload"]:
         what = f"{', '.join(factors)} describe the workload, not RocksDB"
         warnings.append(f"{what}: no OPTIONS file can hold them")
-    return ResolvedJob(specification, tuned, plan, (*warnings, *baseline_warnings(plan)))
+    warnings += baseline_warnings(plan)
+    return ResolvedJob(specification, tuned, plan, tuple(warnings), installed)
 
 
 def resolve_stored(job: JobRow) -> ResolvedJob:

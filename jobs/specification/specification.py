@@ -33,10 +33,9 @@ from sampler.machine.machine import cpu_threads
 from sampler.rocksdb.forms import read_user_options
 from sampler.space.space import Space
 from sampler.space.space_file import space_from_document
-from sampler.workload.measurable import why_untold
 from sampler.workload.metric_table import MACHINE, db_bench_metrics, measured_of
 from sampler.workload.workload import Workload
-from sampler.workload.workload_file import workload_from_document
+from sampler.workload.workload_file import why_untold, workload_from_document
 
 if TYPE_CHECKING:
     from optimizer.strategies.strategy import Strategy

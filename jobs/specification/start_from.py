@@ -7,17 +7,19 @@ from jobs.specification.request import NONE
 from optimizer.trials.problem import Problem, StartingPoint, starting_point
 from sampler.bench.user_options import require_known_filter
 from sampler.common.errors import InputError, noting, refuse_noted
-from sampler.kioxia_guide.document import (
-    guide_values,
-    named_threads,
-    names_guide,
-    with_threads,
-)
 from sampler.machine.machine import cpu_threads
 from sampler.rocksdb.forms import read_user_options
 from sampler.rocksdb.parameters import Value
 from sampler.space.space import memtable_bytes
-from sampler.space.starting_points import Room, handful, values_of
+from sampler.space.starting_points import (
+    Room,
+    guide_values,
+    handful,
+    named_threads,
+    names_guide,
+    values_of,
+    with_threads,
+)
 from sampler.workload.workload import Workload
 
 MOST = 20

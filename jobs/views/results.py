@@ -36,8 +36,8 @@ from jobs.results.output_folder import DIFFERENCE, MINIMAL, OPTIONS
 from jobs.specification.resolved_job import resolve_stored
 from jobs.views.live import job_series_of
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.explanation.document import Explanation
-from optimizer.explanation.explanation import explained
+from optimizer.explained import Explanation
+from optimizer.explanation import explained
 from optimizer.results.document import Result
 from optimizer.results.ranking import ParameterRanking
 from optimizer.surrogate.parameter_effects import Dependences, dependences

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from models import Floats
 from optimizer.trials.trial import Trial
-from sampler.workload.measurable import READS
-from sampler.workload.metric_table import MACHINE, METRICS, TIME_BASED
+from sampler.workload.metric_table import MACHINE, METRICS, READS, TIME_BASED
 
 # Reads of the settled tree are made when the run's state has been measured: it is not theirs.
 _CORRECTED = tuple(name for name in TIME_BASED if name not in READS)

@@ -11,7 +11,7 @@ from typing import Any, Self
 from pydantic import Field
 
 from optimizer.confirmation.paired_tests import Change
-from optimizer.explanation.document import DocumentPart, Estimate, Explanation
+from optimizer.explained import DocumentPart, Estimate, Explanation
 from optimizer.objective.objective import OPEN, Objective, limit_words
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.results.ranking import Contributions, ParameterRanking, SearchEnd

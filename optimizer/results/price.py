@@ -13,14 +13,18 @@ from optimizer.objective.objective import Metrics, Objective
 from optimizer.results.document import Loss, Price
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
-from sampler.workload.measurable import COLD, KINDS, READS, why_read_untold, why_unread
 from sampler.workload.metric_table import (
+    COLD,
+    READ_BENCHMARKS,
+    READS,
     format_change,
     format_metric,
     is_share,
     metric_label,
     shown_in,
+    why_read_untold,
 )
+from sampler.workload.workload_file import why_unread
 
 LOSS = 20.0  # percent: what is surely worse, and by more than this in the mean, is named
 _MEMORY = ("memory", "peak_rss")
@@ -28,8 +32,8 @@ _POINTS = frozenset({"read_present", "read_absent"})
 # Reads of which nothing is shown are named together, the largest group that is whole.
 _GROUPS = {
     "reads": frozenset(READS),
-    "reads from memory": frozenset(KINDS),
-    "cold reads": frozenset(name + COLD for name in KINDS),
+    "reads from memory": frozenset(READ_BENCHMARKS),
+    "cold reads": frozenset(name + COLD for name in READ_BENCHMARKS),
     "point reads": _POINTS,
     "cold point reads": frozenset(name + COLD for name in _POINTS),
 }

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from optimizer.explanation.document import DocumentPart
+from optimizer.explained import DocumentPart
 
 Model = Literal["forest", "process"]
 OTHER: Mapping[Model, Model] = {"forest": "process", "process": "forest"}

@@ -20,8 +20,8 @@ from optimizer.confirmation.proof import (
 )
 from optimizer.evaluation.baseline import Baseline, summarise
 from optimizer.evaluation.evaluation import Evaluation, front_of
-from optimizer.explanation.document import Explanation
-from optimizer.explanation.explanation import explained
+from optimizer.explained import Explanation
+from optimizer.explanation import explained
 from optimizer.results.document import (
     BaselineNoise,
     Environment,
@@ -54,12 +54,12 @@ from optimizer.results.winner import (
     no_trade_candidate,
     option_changes,
 )
-from optimizer.strategies.registry import find_strategy
+from optimizer.strategies.registry import named_strategy
 from optimizer.surrogate.job_model import learned_of
 from optimizer.surrogate.training_data import cube_layout, teaching
 from optimizer.trials.trial import BASELINE_TRIAL, History, Purpose, Trial
 from sampler.bench.outcome import TrialState
-from sampler.workload.measurable import READS
+from sampler.workload.metric_table import READS
 
 # Not one that was lost: that is nobody's fault, and it is run again.
 _FAILED = {TrialState.FAILED, TrialState.TIMED_OUT, TrialState.CENSORED, TrialState.INFEASIBLE}
@@ -182,7 +182,7 @@ def job_result(
     """
     evaluation, plan, verdict = conclusion.evaluation, conclusion.plan, conclusion.verdict
     problem, history, baseline = evaluation.problem, evaluation.history, evaluation.baseline
-    strategy = find_strategy(problem.strategy)
+    strategy = named_strategy(problem.strategy)
     counts = Counter(trial.state for trial in history)
     front = front_of(problem.objective, baseline, history)
     explanation, withheld = _explained(conclusion)

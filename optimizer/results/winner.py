@@ -8,7 +8,7 @@ from optimizer.confirmation.choice import blocks_of, choice_of, proof_subjects, 
 from optimizer.confirmation.paired_tests import change, interval_of_mean
 from optimizer.confirmation.proof import ProofClocks, Verdict, fitness_by_pair, with_fitness
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.explanation.document import Explanation
+from optimizer.explained import Explanation
 from optimizer.objective.objective import Limit, Metrics, limit_words
 from optimizer.results.document import (
     Ahead,

@@ -33,8 +33,8 @@ from optimizer.strategies.strategy import Strategy
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import History, Phase, Purpose, Trial
 from sampler.bench.outcome import TrialState
-from sampler.workload.measurable import why_unread
 from sampler.workload.workload import Workload
+from sampler.workload.workload_file import why_unread
 
 _READ_SECONDS = 2.0  # of a round of reads of one tree (docs/explanation/measuring.md)
 _WHY = {

@@ -300,20 +300,32 @@ _FIXES = {
 }
 
 
-def find_strategy(name: str) -> Strategy:
-    """A strategy by its name, or a former one (``FORMER_NAMES``).
+def named_strategy(name: str) -> Strategy:
+    """A strategy by its name, or a former one, whether or not its libraries are installed.
+
+    Without them it proposes nothing, but what was measured can be told and concluded.
 
     Raises:
-        InputError: There is none of that name, or its libraries are not installed.
+        InputError: There is none of that name.
     """
     name = strategy_name(name)
     if name not in STRATEGIES:
         raise InputError("strategy", f"{name!r} is not one of {', '.join(STRATEGIES)}")
-    extra = missing_extra(name)
-    if extra is not None:
-        problem = f"{name} needs the extra {extra}; {_FIXES[extra]}"
-        raise InputError("strategy", problem)
     return STRATEGIES[name]
+
+
+def find_strategy(name: str) -> Strategy:
+    """A strategy that can propose, by its name or a former one (``FORMER_NAMES``).
+
+    Raises:
+        InputError: There is none of that name, or its libraries are not installed.
+    """
+    strategy = named_strategy(name)
+    extra = missing_extra(strategy_name(name))
+    if extra is not None:
+        problem = f"{strategy_name(name)} needs the extra {extra}; {_FIXES[extra]}"
+        raise InputError("strategy", problem)
+    return strategy
 
 
 def missing_extra(strategy: str) -> str | None:

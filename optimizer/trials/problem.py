@@ -20,7 +20,7 @@ from optimizer.objective.objective import Objective
 from sampler.rocksdb.parameters import Value
 from sampler.space.latent import Point, decode, encode
 from sampler.space.space import Configuration, Space, digest, memory_bytes
-from sampler.workload.measurable import READS
+from sampler.workload.metric_table import READS
 from sampler.workload.workload import Workload
 
 FORMER_NAMES: Mapping[str, str] = {"forest": "guided"}

@@ -50,8 +50,8 @@ from sampler.rocksdb.log_reader import LogReader
 from sampler.rocksdb.options_file import CF, format_options
 from sampler.rocksdb.parameters import catalogue
 from sampler.space.space import Configuration, memory_bytes
-from sampler.workload.measurable import why_counted, why_untold
 from sampler.workload.workload import Prepare, Workload
+from sampler.workload.workload_file import why_counted, why_untold
 
 
 def space_for(workload: Workload) -> int:

@@ -27,8 +27,9 @@ from sampler.bench.output import complaint, parse_output, read_text
 from sampler.bench.runner import Stage
 from sampler.rocksdb.parameters import Value
 from sampler.space.space import Configuration
-from sampler.workload.measurable import COLD, KINDS, TRANSACTIONS, UNTOLD, why_unread
+from sampler.workload.metric_table import COLD, READ_BENCHMARKS, UNTOLD
 from sampler.workload.workload import Workload
+from sampler.workload.workload_file import TRANSACTIONS, why_unread
 
 # Enough for a fifth of a second each: operations from the page cache, and from the device.
 _OPERATIONS = {
@@ -52,7 +53,7 @@ class TreeRead(Stage):
     plan: BenchPlan
     configuration: Configuration
     folder: Path  # the trial's
-    kind: str  # one of ``KINDS``
+    kind: str  # one of ``READ_BENCHMARKS``
     cold: bool
     round: int = 1  # counted from 1
 
@@ -79,7 +80,9 @@ class TreeRead(Stage):
 
     def argv(self) -> list[str]:
         """The command line."""
-        flags = reading_flags(self.plan, self.configuration, KINDS[self.kind], self.operations)
+        flags = reading_flags(
+            self.plan, self.configuration, READ_BENCHMARKS[self.kind], self.operations
+        )
         return command_line(self.program, flags, self.folder)
 
     def begin(self) -> None:
@@ -123,7 +126,9 @@ class TreeRead(Stage):
     def _rate(self, number: int) -> float:
         """Reads a second in a round; 0.0 where db_bench printed none."""
         output = parse_output(read_text(self._outputs(number) / "stdout"))
-        return next((x.per_second for x in output.lines if x.name == KINDS[self.kind]), 0.0)
+        return next(
+            (x.per_second for x in output.lines if x.name == READ_BENCHMARKS[self.kind]), 0.0
+        )
 
     def _unusable(self, printed: str, ended: EndedProcess) -> str:
         if self.cold and not ended.device_read_bytes:
@@ -143,7 +148,7 @@ def reads_of_tree(
     Each round makes every kind once, so that a busy moment of the machine meets few rounds of one.
     """
     if not why_unread(plan.workload):
-        for number, cold, kind in product(range(1, rounds + 1), (False, True), KINDS):
+        for number, cold, kind in product(range(1, rounds + 1), (False, True), READ_BENCHMARKS):
             yield TreeRead(program, plan, configuration, folder, kind, cold, number)
 
 

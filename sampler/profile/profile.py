@@ -16,7 +16,7 @@ OPERATIONS = ("put", "delete", "merge", "get", "seek", "multiget")
 # How sure a figure is: counted by RocksDB; worked out of counted figures by a formula that holds
 # nearly; or taken over from what is usual, because nothing tells it.
 Sure = Literal["counted", "estimated", "assumed"]
-_WHOLE = "the object that `rocktune profile --json` prints"
+_FAMILIES = "the families of the object that `rocktune profile --json` prints"
 _NONE, _MOVED = 0.01, 0.2  # shares of puts and of keys
 
 
@@ -36,7 +36,7 @@ def _switch(given: Any) -> bool:
 
 def _some(families: tuple[Any, ...]) -> tuple[Any, ...]:
     if not families:
-        raise InputError("", f"is empty; send {_WHOLE}")
+        raise InputError("", f"is empty; send {_FAMILIES}")
     return families
 
 
@@ -146,7 +146,7 @@ class DatabaseProfile:
     """What the whole database does."""
 
     families: Annotated[
-        tuple[FamilyProfile, ...], AfterValidator(_some), Field(description=_WHOLE)
+        tuple[FamilyProfile, ...], AfterValidator(_some), Field(description=_FAMILIES)
     ]
     # Of RocksDB, ``7.8.3``.
     version: Annotated[Name | None, Field(alias="rocksdb_version")] = None

@@ -15,8 +15,8 @@ from pydantic import TypeAdapter
 from sampler.common.documents import packaged_rows
 from sampler.common.errors import InputError
 from sampler.workload.db_bench_benchmarks import ALL_LATENCIES, run_of
-from sampler.workload.measurable import why_unread, why_untold
 from sampler.workload.workload import Workload
+from sampler.workload.workload_file import why_unread, why_untold
 
 Direction = Literal["min", "max"]
 Measured = Literal["always", "writes", "latency", "prepared", "reads", "cut off", "machine"]
@@ -33,6 +33,17 @@ _KINDS: tuple[dict[str, int], ...] = (
 _ENDINGS = {"_us": "us", "_ms": "ms", "_seconds": "s", "_bytes": BYTES, "_percent": "%"}
 _PERCENTILES = ("p50", "p99", "p999")
 _LATENCY = re.compile(rf"({'|'.join(ALL_LATENCIES)})_p\d{{2,3}}", re.ASCII)
+# Reads of the tree that a load has left: what is tuned for writes alone may pay with reads, as
+# universal compaction, many files in level 0 and large blocks do. The metric of each kind, in
+# operations a second, and db_bench's benchmark of it.
+READ_BENCHMARKS = {
+    "read_present": "readrandom",
+    "read_absent": "readmissing",
+    "scan_short": "seekrandom",
+}
+COLD = "_cold"  # the same from the device: nothing of the tree is in the page cache
+UNTOLD = "{} is not measured: "  # begins a trial's warning on the metric
+READS = (*READ_BENCHMARKS, *(kind + COLD for kind in READ_BENCHMARKS))
 
 
 @dataclass(frozen=True)
@@ -196,3 +207,9 @@ def db_bench_metrics(workload: Workload) -> tuple[str, ...]:
 
 def _found(unit: str, kind: dict[str, int]) -> str:
     return next((name for name in kind if name.casefold() == unit.casefold()), "")
+
+
+def why_read_untold(metric: str, warnings: Iterable[str]) -> str:
+    """Why a read was not told, of the warnings of trials; empty where none says so."""
+    begins = UNTOLD.format(metric), f"{metric} is not told: "  # the latter in older results
+    return next((line.partition(": ")[2] for line in warnings if line.startswith(begins)), "")

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.explanation.document import Estimate, Explanation
-from optimizer.explanation.explanation import explain_winner
+from optimizer.explained import Estimate, Explanation
+from optimizer.explanation import explain_winner
 from optimizer.strategies.changes import Changes
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import History

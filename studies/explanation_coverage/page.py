@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from optimizer.explanation.explanation import WIDER
+from optimizer.explanation import WIDER
 from studies.explanation_coverage.counts import Claims, Count, count, of_step
 from studies.explanation_coverage.job import trials_for
 from studies.explanation_coverage.judged import Claim, Line

@@ -9,7 +9,7 @@ from optimizer.confirmation.paired_tests import interval_of_mean
 from optimizer.confirmation.proof import fitness_by_pair
 from optimizer.objective.objective_file import load_objective
 from sampler.common.text import format_bytes
-from sampler.workload.measurable import READS
+from sampler.workload.metric_table import READS
 from studies.study import days_words
 from studies.whole_jobs.job import BASELINE, FULL, PROVEN
 

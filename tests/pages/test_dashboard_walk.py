@@ -67,6 +67,7 @@ def test_submit_watch_to_the_end_read_the_rank_keep_the_file_and_clone(
     see.get_by_label("Trials").fill("16")
     see.get_by_text("More settings").click()
     see.get_by_label("Strategy").select_option("random")
+    see.get_by_label("Skip the reads after the proof").check()
     see.get_by_label("Baseline: the text of an OPTIONS file").fill(BASELINE)
     see.get_by_label("Your own parameter space").fill(SPACE)
     see.get_by_role("button", name="Submit").click()

@@ -15,7 +15,7 @@ from db.connection.migrate import upgrade_tables
 from db.leases import see_host
 from db.schema.job_row import JobState
 from jobs.results.outcome import JobOutcome
-from sampler.workload.measurable import READS
+from sampler.workload.metric_table import READS
 from tests.support.api.callers import admin
 from tests.support.api.real_server import serving
 from tests.support.api.seen_page import SeenPage

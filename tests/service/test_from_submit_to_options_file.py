@@ -34,6 +34,7 @@ JOB = {
     "trials": 14,
     "strategy": "random",
     "objective": "sa",
+    "no_price": True,
     "baseline_options": BASELINE,
     "space": {
         "name": "codecs",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from optimizer.explanation.explanation import WIDER
+from optimizer.explanation import WIDER
 from studies.explanation_coverage import __main__ as study
 from studies.explanation_coverage.__main__ import lines_of, main
 from studies.explanation_coverage.counts import count, of_step

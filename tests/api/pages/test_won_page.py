@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from db.schema.job_row import JobState
 from jobs.results.figures import estimate_words
-from optimizer.explanation.document import Estimate
+from optimizer.explained import Estimate
 from tests.support.api.browser import see
 from tests.support.api.stored_job import keep, proved, unproven
 

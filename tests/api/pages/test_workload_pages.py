@@ -100,7 +100,7 @@ def test_tune_this_opens_the_form_with_it_chosen(client: TestClient) -> None:
         ({"profile": "{"}, "profile", "is not valid JSON"),
         ({"profile": "[" * 100_000}, "profile", "is not valid JSON"),
         ({"profile": "[]"}, "profile", ""),
-        ({"profile": "{}"}, "profile", "name each family"),
+        ({"profile": "{}"}, "profile", "write the families of the object"),
         ({"baseline_options": "none"}, "baseline_options", ""),
         ({"baseline_options": "x" * 500_001}, "baseline_options", "more than 500000"),
     ],

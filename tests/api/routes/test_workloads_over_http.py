@@ -130,7 +130,7 @@ LARGE = {f"x{number:04}": "y" * 1000 for number in range(70)}
         (changed(prepare={"flags": {"env_uri": "x"}}), "workload.prepare.flags.env_uri", "may"),
         (changed(flags=LARGE), "workload", "is larger than 65,536 bytes"),
         (changed(help="half \ud83d"), "workload", "cannot be stored as text"),
-        ({**SENT, "profile": {}}, "profile.families", "name each family"),
+        ({**SENT, "profile": {}}, "profile.families", "write the families of the object"),
         ({**SENT, "profile": {"families": [{"name": "a"}], "x": LARGE, "y": LARGE, "z": LARGE,
                               "v": LARGE}}, "profile", "is larger than 262,144 bytes"),
         ({**SENT, "baseline_options": "no file"}, "baseline_options", ""),

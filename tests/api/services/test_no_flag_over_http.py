@@ -12,8 +12,9 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
-from jobs.execution.assembly import Assembly, assemble
+from jobs.execution.assembly import assemble
 from jobs.queue.service_settings import ServiceSettings
+from jobs.specification.resolved_job import ResolvedJob
 from jobs.specification.specification import specification_from_document
 from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
@@ -141,14 +142,14 @@ def test_a_workload_is_named_and_never_sent(hurried: TestClient) -> None:
     assert "workload" in field
 
 
-def assembled(database: Engine, job: int, settings: Settings) -> Assembly:
+def assembled(database: Engine, job: int, settings: Settings) -> ResolvedJob:
     """What a worker makes of a job."""
     return assemble(
         specification_from_document(JobStore(database).job(job).specification), settings
     )
 
 
-def command(assembly: Assembly, folder: Path) -> list[str]:
+def command(assembly: ResolvedJob, folder: Path) -> list[str]:
     """The command line of the baseline in a folder, with the folder's path taken out."""
     folder.mkdir()
     configuration = assembly.problem.space.default_configuration()
@@ -196,7 +197,7 @@ def test_the_text_of_an_options_file_stays_within_the_file(
             assert not target.exists(), value
 
 
-def opens(assembly: Assembly, folder: Path) -> None:
+def opens(assembly: ResolvedJob, folder: Path) -> None:
     """Lets the real db_bench open what a trial would open; it may refuse it."""
     assert assembly.installed is not None
     argv = [

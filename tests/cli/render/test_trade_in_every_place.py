@@ -1,6 +1,7 @@
 """The first line of a verdict and what was paid: the same on terminal, report and in the file."""
 
 from dataclasses import replace
+from functools import cache
 from html import unescape
 from pathlib import Path
 
@@ -15,11 +16,12 @@ from jobs.report.section import Cell
 from jobs.report.verdict import price_lines
 from jobs.results.outcome import JobOutcome
 from optimizer.results.document import Result
-from sampler.workload.measurable import READS
+from sampler.workload.metric_table import READS
 from tests.support.jobs.pretended_job import finished_job, lsm
 from tests.support.optimizer.pretend_bench import PretendBench, flat, problem_of
 
 
+@cache
 def job(*, better: bool = True) -> JobOutcome:
     """A job whose winner scans slower and takes more memory, by the trigger alone."""
 

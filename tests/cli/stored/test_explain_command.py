@@ -40,7 +40,7 @@ def tuned(desk: Desk, client: Client, capsys: Capture) -> Desk:
     (desk.folder / "codecs.toml").write_text(SPACE)
     ended = client(
         "tune", "--workload", "tiny.toml", "--space", "codecs.toml", "--objective", "sa",
-        "--strategy", "lhs", "--trials", 23, "--db", desk.database, "--verbose",
+        "--strategy", "lhs", "--trials", 23, "--db", desk.database, "--no-price", "--verbose",
     )  # fmt: skip
     assert ended == 0
     said = capsys.readouterr().out
@@ -96,7 +96,7 @@ def test_few_configurations_are_not_explained(desk: Desk, client: Client, capsys
     (desk.folder / "codecs.toml").write_text(SPACE)
     ended = client(
         "tune", "--workload", "tiny.toml", "--space", "codecs.toml", "--objective", "sa",
-        "--strategy", "lhs", "--trials", 12, "--db", desk.database, "--verbose",
+        "--strategy", "lhs", "--trials", 12, "--db", desk.database, "--no-price", "--verbose",
     )  # fmt: skip
     assert ended == 0
     said = capsys.readouterr().out

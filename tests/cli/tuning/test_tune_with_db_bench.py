@@ -9,6 +9,7 @@ from sampler.rocksdb.application import FIRST
 from sampler.rocksdb.option_values import read_values
 from sampler.rocksdb.options_file import parse_options
 from sampler.space.space_file import load_space
+from sampler.workload.metric_table import READS
 from tests.support.cli.terminal import Desk
 
 pytestmark = pytest.mark.slow
@@ -52,6 +53,8 @@ def test_the_file_that_it_hands_over_is_the_one_it_measured(
     best = result["best"]
     assert best["configuration"]["compression_type"] == "zstd"
     assert best["change"]["sa"]["high"] < 0
+    # What the winner costs reads is measured unless it is not to be, as in the other walks.
+    assert result["verdict"]["change"].keys() >= set(READS)
     assert best["metrics"]["memory"] == result["baseline"]["metrics"]["memory"] == 142606336
     text = (out / "OPTIONS.ini").read_text()
     first, cache, others, trade, proof, tuned, *_ = text.splitlines()

@@ -5,20 +5,20 @@ from hypothesis import strategies as st
 from jobs.autotune.request import (
     POLICIES,
     Marks,
-    Reading,
     Switch,
+    WriteCounts,
     first_switch,
     next_switch,
 )
 from sampler.common.errors import InputError
 
 MARKS = Marks(capacity=100.0, step=10.0)
-START = Reading(0.0, 0, 0)
+START = WriteCounts(0.0, 0, 0)
 
 
 def after(on: bool, flush: float, compaction: float, policy: str = "tuned") -> bool:
     """Whether compaction is on after a step of so many bytes a second each."""
-    reading = Reading(10.0, round(flush * 10), round((flush + compaction) * 10))
+    reading = WriteCounts(10.0, round(flush * 10), round((flush + compaction) * 10))
     return next_switch(policy, MARKS, Switch(on, START), reading).on
 
 
@@ -43,15 +43,15 @@ def test_tuned_switches_by_two_marks(
 
 def test_tuned_looks_once_a_step_and_not_before() -> None:
     before = first_switch("tuned", START)
-    assert next_switch("tuned", MARKS, before, Reading(9.9, 900, 900)) is before
-    assert next_switch("tuned", MARKS, before, Reading(10.0, 900, 900)).on is False
+    assert next_switch("tuned", MARKS, before, WriteCounts(9.9, 900, 900)) is before
+    assert next_switch("tuned", MARKS, before, WriteCounts(10.0, 900, 900)).on is False
 
 
 @pytest.mark.parametrize("policy", ["on", "lifted", "off"])
 def test_the_other_policies_never_switch(policy: str) -> None:
     before = first_switch(policy, START)
     assert before.on is (policy != "off")
-    assert next_switch(policy, MARKS, before, Reading(1e6, 10**12, 10**13)) is before
+    assert next_switch(policy, MARKS, before, WriteCounts(1e6, 10**12, 10**13)) is before
 
 
 def simulate(flush: float, compaction: float, *, seconds: int = 1000) -> tuple[float, float]:
@@ -64,7 +64,7 @@ def simulate(flush: float, compaction: float, *, seconds: int = 1000) -> tuple[f
         flushed += flush
         compacted += compaction if switch.on else 0.0
         on += switch.on
-        reading = Reading(float(second), round(flushed), round(flushed + compacted))
+        reading = WriteCounts(float(second), round(flushed), round(flushed + compacted))
         switch = next_switch("duty", MARKS, switch, reading)
     return on / seconds, compacted / seconds
 
@@ -87,7 +87,7 @@ def test_duty_holds_all_compaction_back_where_flushes_fill_the_disk() -> None:
 def test_idle_hours_buy_duty_no_burst_longer_than_a_step() -> None:
     switch = first_switch("duty", START)
     for hour in range(1, 4):
-        switch = next_switch("duty", MARKS, switch, Reading(3600.0 * hour, 0, 0))
+        switch = next_switch("duty", MARKS, switch, WriteCounts(3600.0 * hour, 0, 0))
     assert switch.credit == MARKS.capacity * MARKS.step
 
 
@@ -104,7 +104,7 @@ def test_a_policy_is_a_function_of_what_was_counted(
         for passed, flush, compaction in steps:
             at, flushed = at + passed, flushed + flush
             background += flush + compaction
-            switch = next_switch(policy, MARKS, switch, Reading(at, flushed, background))
+            switch = next_switch(policy, MARKS, switch, WriteCounts(at, flushed, background))
         return switch
 
     assert whole() == whole()
@@ -119,4 +119,4 @@ def test_marks_that_mean_nothing_are_refused(field: str, value: float) -> None:
 
 def test_an_unknown_policy_is_refused() -> None:
     with pytest.raises(InputError, match="on, lifted, off, tuned, duty"):
-        next_switch("auto", MARKS, Switch(True, START), Reading(10.0, 1, 1))
+        next_switch("auto", MARKS, Switch(True, START), WriteCounts(10.0, 1, 1))

@@ -16,13 +16,14 @@ from db.leases import LeaseHeld, acquire, release
 from db.schema.job_row import JobState
 from db.trials.trial_export import KEPT_NAMES, TrialNames
 from jobs.execution import assembly, held_job
-from jobs.execution.assembly import Assembly, assemble
+from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.report import artifacts as report_room
 from jobs.report.artifacts import report_html, report_of_job, write_artifacts
 from jobs.results.outcome import JobOutcome, job_outcome, kept_report
 from jobs.results.pages import whole_page
 from jobs.specification.named_files import specify
+from jobs.specification.resolved_job import ResolvedJob
 from jobs.specification.specification import Specification
 from optimizer.run.planning import RunProgress
 from optimizer.run.ports import LeaseLost
@@ -55,7 +56,7 @@ class Job:
             workload=str(workload), space=str(space), objective="waf", strategy="random",
             trials=trials,
         )  # fmt: skip
-        self.assembly: Assembly = assemble(self.specification, settings)
+        self.assembly: ResolvedJob = assemble(self.specification, settings)
         self.store = JobStore(engine)
         document, digest = self.specification.document(), self.specification.digest()
         self.id = self.store.create_job(document, digest)

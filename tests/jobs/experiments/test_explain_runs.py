@@ -4,6 +4,7 @@ import json
 import random
 import shutil
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import Queued, run_job, run_queued
 from jobs.experiments.experiment import MeasuredRun, RunsObserver, no_runs
-from jobs.experiments.explain import explanation_check, run_document
+from jobs.experiments.explain import NothingToExplain, explanation_check
 from jobs.experiments.kinds import made_ready
 from jobs.experiments.told import told_of
 from jobs.results.outcome import job_outcome, kept_report
@@ -64,16 +65,17 @@ class Explained:
 
         def ended(run: MeasuredRun) -> None:
             nonlocal left
-            self.ended.append(run_document(run))
+            self.ended.append(asdict(run))
             left -= 1
             if left == 0:
                 raise KeyboardInterrupt
 
         job = self.store.job(self.id)
-        check = explanation_check(
-            self.engine, job, self.settings, runs=runs, steps=steps, margin=0.1
-        )
-        if check is None:
+        try:
+            check = explanation_check(
+                self.engine, job, self.settings, runs=runs, steps=steps, margin=0.1
+            )
+        except NothingToExplain:
             return None
         found = check.measure(self.settings, no_runs(), RunsObserver(ended=ended)).document
         return {name: each for name, each in found.items() if name != "job"}
@@ -118,9 +120,9 @@ def test_every_round_measures_each_configuration_and_all_is_kept(job: Explained)
     rounds = [job.ended[at : at + 3] for at in range(0, 12, 3)]
     for number, runs in enumerate(rounds, start=1):
         assert {run["round"] for run in runs} == {number}
-        assert {run["subject"] for run in runs} == subjects
-    assert len({tuple(run["subject"] for run in runs) for runs in rounds}) > 1
-    by_subject = {run["subject"]: c for run, c in zip(job.ended, job.measured, strict=True)}
+        assert {run["side"] for run in runs} == subjects
+    assert len({tuple(run["side"] for run in runs) for runs in rounds}) > 1
+    by_subject = {run["side"]: c for run, c in zip(job.ended, job.measured, strict=True)}
     assert by_subject["baseline"]["codec"] == "slow"
     assert by_subject["step 1"]["codec"] == "fast"
     assert by_subject["step 1"]["level"] == by_subject["baseline"]["level"]
@@ -163,9 +165,7 @@ def test_fewer_changes_that_failed_alone_are_not_said_to_be_as_good(
     job: Explained, monkeypatch: pytest.MonkeyPatch
 ):
     job.measure(runs=5)
-    steps = [
-        c for run, c in zip(job.ended, job.measured, strict=True) if run["subject"] == "step 1"
-    ]
+    steps = [c for run, c in zip(job.ended, job.measured, strict=True) if run["side"] == "step 1"]
     real, first = LocalRunner.run, iter([True])
 
     def run(runner: LocalRunner, configuration: Any, **asked: Any) -> Outcome:
@@ -193,11 +193,12 @@ def test_what_an_interruption_left_is_gone_on_with(job: Explained):
     found = job.measure()
     assert len(job.measured) == 9 - 3, "the whole round counts, and not the run after it"
     assert found["measured"]["runs"] == {"done": 9, "total": 9}
-    places = [(run["round"], run["subject"]) for run in [*left[:3], *job.ended]]
+    places = [(run["round"], run["side"]) for run in [*left[:3], *job.ended]]
     assert len(places) == len(set(places)) == 9
     assert [number for number, _ in places] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
-    kept = job.store.recall(job.id, "explanation_runs")
-    assert kept is not None and kept["runs"] == json.loads(json.dumps([*left[:3], *job.ended]))
+    kept = [job.store.recall(job.id, f"explanation-round-{number}") for number in (1, 2, 3)]
+    told = [run for each in kept if each is not None for run in each["runs"]]
+    assert told == json.loads(json.dumps([*left, *job.ended]))
 
 
 @pytest.mark.slow
@@ -226,10 +227,14 @@ def test_what_another_host_or_rocksdb_has_measured_is_measured_anew(
     job.stop_after = 7
     with pytest.raises(KeyboardInterrupt):
         job.measure()
-    kept = {**(job.store.recall(job.id, "explanation_runs") or {}), **other}
+    first = job.store.recall(job.id, "explanation-round-1")
+    assert first is not None
+    known = {**first["experiment"], **other}
     lease = acquire(job.engine, job.id, this_process_name())
-    told = {name: each for name, each in kept.items() if each is not ...}
-    StoredTrialLog(job.engine, lease).remember("explanation_runs", told)
+    told = {name: each for name, each in known.items() if each is not ...}
+    StoredTrialLog(job.engine, lease).remember(
+        "explanation-round-1", {**first, "experiment": told}
+    )
     release(job.engine, lease)
     job.stop_after = 1000
     assert job.measure()["measured"]["runs"] == {"done": 9, "total": 9}

@@ -13,8 +13,9 @@ from db.connection.engine import make_engine
 from db.jobs.job_store import JobStore
 from db.leases import acquire, release
 from db.schema.job_row import JobState
-from jobs.external import ExternalJobs, NotAsked, ReportedTrial, external, live_ranking
-from jobs.queue.lifecycle import WrongState, cancel_stored, resume_stored
+from jobs import external
+from jobs.external import ExternalJobs, ReportedTrial, live_ranking
+from jobs.queue.lifecycle import NotAsked, WrongState, cancel_stored, resume_stored
 from jobs.results.outcome import options_of
 from optimizer.trials.trial import Phase, Purpose
 from sampler.bench.outcome import TrialState
@@ -319,3 +320,20 @@ class TestAPackageThatIsMissing:
         with pytest.raises(InputError, match="needs the extra compare; run `make compare`"):
             jobs.ask(job_id, 1)
         assert store.job(job_id).state is JobState.RUNNING
+
+    def test_does_not_keep_a_job_from_its_proof_and_its_conclusion(
+        self,
+        jobs: ExternalJobs,
+        store: JobStore,
+        database: Engine,
+        monkeypatch: pytest.MonkeyPatch,
+    ):
+        job_id = submit_external(database, trials=12)
+        while not (asked := jobs.ask(job_id, 1)).complete:
+            if asked.trials[0].phase is Phase.CONFIRM:
+                monkeypatch.setattr(
+                    "optimizer.strategies.registry.missing_extra", lambda _: "compare"
+                )
+            jobs.tell(job_id, [measured(trial) for trial in asked.trials])
+        assert store.job(job_id).state is JobState.DONE
+        assert store.result(job_id) is not None

@@ -11,8 +11,9 @@ from sqlalchemy import Engine, select
 
 from db.connection.engine import reading
 from db.schema.tables import job
+from jobs import external
 from jobs.execution.held_job import renewed_meanwhile
-from jobs.external import ExternalJobs, ReportedTrial, ReportedTrials, external
+from jobs.external import ExternalJobs, ReportedTrial, ReportedTrials
 from optimizer.trials.trial import History, Purpose, Trial
 from sampler.bench.outcome import TrialState
 from tests.support.jobs.elsewhere import submit_external

@@ -137,6 +137,7 @@ def runs(baselines: list[dict[str, Any]]) -> Iterator[HostRuns]:
         yield HostRuns(number, datetime(2026, 11, 1, tzinfo=UTC), ASKED, ENVIRONMENT, each)
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.floats(0.1, 50), st.integers(0, 50))
 def test_how_fast_a_host_is_does_not_decide_what_is_found(factor: float, seed: int):

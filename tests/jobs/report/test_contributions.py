@@ -8,7 +8,7 @@ from test_report_page import plots, read
 from jobs.charts.changes import contributions_chart
 from jobs.report.changed import minimal_lines
 from jobs.results.outcome import JobOutcome
-from optimizer.explanation.document import Explanation
+from optimizer.explained import Explanation
 
 
 def estimate(expected: float, half: float) -> dict[str, float]:

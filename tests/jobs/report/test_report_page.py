@@ -18,7 +18,7 @@ from jobs.report.artifacts import report_html
 from jobs.results.figures import estimate_words, figure
 from jobs.results.outcome import JobOutcome
 from jobs.results.pages import PLACE, plot_data, policy, whole_page
-from optimizer.explanation.document import Estimate
+from optimizer.explained import Estimate
 from optimizer.objective.objective import Limit, Objective, Term
 from optimizer.results.document import Result
 from sampler.space.space_file import space_from_document

@@ -3,11 +3,12 @@ from typing import Any
 
 import pytest
 
-from jobs.execution.assembly import Assembly, assemble
+from jobs.execution.assembly import assemble
 from jobs.report.options_file import about_configuration, describe
 from jobs.results import export
 from jobs.results.export import ExportRefusedError, export_options
 from jobs.specification.named_files import specify
+from jobs.specification.resolved_job import ResolvedJob
 from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
 from sampler.rocksdb.application import FIRST
@@ -19,11 +20,11 @@ GIB = 2**30
 
 
 @pytest.fixture
-def assembly(settings: Settings) -> Assembly:
+def assembly(settings: Settings) -> ResolvedJob:
     return assemble(specify(), settings)
 
 
-def test_what_rocksdb_keeps_is_exported(assembly: Assembly):
+def test_what_rocksdb_keeps_is_exported(assembly: ResolvedJob):
     tuned = {
         "write_buffer_size": 33554432,
         "compression_type": "zstd",
@@ -70,13 +71,13 @@ def test_whatever_the_search_draws_is_exported(space: str, share: float, setting
     ],
 )
 def test_what_rocksdb_would_change_is_refused(
-    assembly: Assembly, name: str, tuned: dict[str, int]
+    assembly: ResolvedJob, name: str, tuned: dict[str, int]
 ):
     with pytest.raises(ExportRefusedError, match=rf"changes the file: .*{name}: requested"):
         export_options(assembly.plan, assembly.installed, tuned, [])
 
 
-def test_a_default_that_rocksdb_would_change_is_refused(assembly: Assembly):
+def test_a_default_that_rocksdb_would_change_is_refused(assembly: ResolvedJob):
     """A default is not in the file, but it was measured all the same."""
     tuned = {
         "soft_pending_compaction_bytes_limit": 64 * GIB,
@@ -120,7 +121,7 @@ def test_without_a_db_bench_it_is_written_untried(tmp_path: Path, settings: Sett
     assert "codec" not in parse_options(text).sections[CF]
 
 
-def described(assembly: Assembly, best: dict[str, Any]) -> list[str]:
+def described(assembly: ResolvedJob, best: dict[str, Any]) -> list[str]:
     """The comment of the file of a best configuration, without a verdict."""
     known = {"trial": 9, "metrics": {}, "fitness": 1.0, "runs": 3}
     result = small_result(best=known | best)

@@ -141,7 +141,7 @@ def asked(tmp_path: Path, space: str, settle: str = "wait") -> Specification:
     (tmp_path / "space.toml").write_text(space)
     return specify(
         workload=str(tmp_path / "small.toml"), space=str(tmp_path / "space.toml"),
-        objective="waf", strategy="lhs", trials=12,
+        objective="waf", strategy="lhs", trials=12, no_price=True,
     )  # fmt: skip
 
 

@@ -5,8 +5,7 @@ import pytest
 from jobs.specification.named_files import inlined, registered_workloads, specify
 from jobs.specification.resolved_job import resolve
 from sampler.common.errors import InputError
-from sampler.workload.measurable import require_no_place
-from sampler.workload.workload_file import load_workload
+from sampler.workload.workload_file import load_workload, require_no_place
 from tests.support import DATA
 from tests.support.sampler.traces import MIXED
 

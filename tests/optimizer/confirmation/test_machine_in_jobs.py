@@ -81,8 +81,9 @@ def test_the_proof_is_shorter_of_noise_and_as_right():
     widths = {True: [], False: []}
     for seed in range(3):
         for tells in widths:
-            verdict = document_of(ran(seed, "random", 48, tells))["verdict"]
-            widths[tells].append(verdict["high"] - verdict["low"])
+            verdict = concluded(ran(seed, "random", 48, tells)).verdict
+            assert verdict is not None
+            widths[tells].append(verdict.high - verdict.low)
     assert np.median(widths[True]) < 0.7 * np.median(widths[False])
 
 
@@ -150,6 +151,7 @@ class TestProof:
             wanted = trial.metrics["time"] * math.exp(-slope * (others - usual))
             assert conclusion.clocks.metrics(trial)["time"] == pytest.approx(wanted)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("moves", "noise", "most"), [(0.0, 0.04, 0.025), (0.02, 0.04, 0.025), (0.04, 0.15, 0.05)]
     )
@@ -225,6 +227,7 @@ class TestWithoutStates:
             assert conclusion.clocks.metrics(trial) is trial.metrics
         assert "machine" not in document_of(job)
 
+    @pytest.mark.slow
     def test_states_that_explain_nothing_change_nothing(self):
         """A constant state is as good as none, to the last digit."""
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.explanation.document import Explanation
-from optimizer.explanation.explanation import explain_winner
+from optimizer.explained import Explanation
+from optimizer.explanation import explain_winner
 from optimizer.objective.objective import Limit
 from optimizer.trials.trial import Purpose
 from sampler.space.space import Space

@@ -8,7 +8,7 @@ import pytest
 from jobs.report.changed import withheld_words
 from optimizer.budget.budget import divide
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.explanation.explanation import explain_winner, explained
+from optimizer.explanation import explain_winner, explained
 from optimizer.trials.trial import History, Purpose
 from sampler.bench.outcome import TrialState
 from sampler.space.space_file import space_from_document

@@ -63,6 +63,7 @@ def test_the_way_to_better_is_known(trials: list[Trial]):
     assert found["sync"].gain == pytest.approx(0)  # where the baseline is
 
 
+@pytest.mark.slow
 def test_the_proof_changes_nothing_of_it(trials: list[Trial]):
     problem = problem_of("guided")
     explored = [trial for trial in trials if trial.phase is not Phase.CONFIRM]
@@ -71,6 +72,7 @@ def test_the_proof_changes_nothing_of_it(trials: list[Trial]):
     np.testing.assert_array_equal(before.share, after.share)
 
 
+@pytest.mark.slow
 def test_it_is_learned_again_from_more_trials(trials: list[Trial]):
     evaluation = Evaluation(problem_of("guided"), History(trials[:30]))
     first = effects(evaluation)

@@ -15,7 +15,7 @@ from optimizer.confirmation.proof import Verdict, judge
 from optimizer.objective.objective import Limit, Objective, Term
 from optimizer.objective.objective_file import load_objective
 from optimizer.results.price import _GROUPS, LOSS, price_of, trade_words, traded
-from sampler.workload.measurable import READS
+from sampler.workload.metric_table import READS
 from sampler.workload.workload import Workload
 from tests.support.optimizer.pretend_bench import problem_of
 

@@ -6,7 +6,7 @@ import pytest
 
 from optimizer.confirmation.choice import best_explored, candidates_of, choice_of
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.explanation.document import Estimate, Explanation, PathStep, SteppedOption
+from optimizer.explained import Estimate, Explanation, PathStep, SteppedOption
 from optimizer.objective.objective import Limit
 from optimizer.results.winner import option_changes
 from optimizer.strategies.changes import Changes, noticed, simplified_version

@@ -12,9 +12,9 @@ from sampler.bench.outcome import EndedProcess, Ending, Outcome, TrialState
 from sampler.bench.settings import Settings
 from sampler.rocksdb.options_file import CF, OptionsFile
 from sampler.workload.db_bench_benchmarks import BENCHMARKS
-from sampler.workload.measurable import why_counted, why_untold
 from sampler.workload.metric_table import db_bench_metrics
 from sampler.workload.workload import Workload
+from sampler.workload.workload_file import why_counted, why_untold
 from studies.space_amplification import MOST_OFF, Load, judge, loads, page
 from tests.support.sampler.real_runs import tiny_plan
 from tests.support.sampler.versions import need_before

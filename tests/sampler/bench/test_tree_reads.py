@@ -16,10 +16,15 @@ from sampler.bench.runner import LocalRunner
 from sampler.bench.settings import Settings
 from sampler.machine.machine import file_system
 from sampler.space.space import Configuration
-from sampler.workload.measurable import COLD, KINDS, READS, why_unread
-from sampler.workload.metric_table import db_bench_metrics, metric_unit
+from sampler.workload.metric_table import (
+    COLD,
+    READ_BENCHMARKS,
+    READS,
+    db_bench_metrics,
+    metric_unit,
+)
 from sampler.workload.workload import Command, Prepare, Workload
-from sampler.workload.workload_file import load_workload
+from sampler.workload.workload_file import load_workload, why_unread
 from tests.support.sampler.real_runs import tiny_plan
 
 SMALL: Configuration = {"write_buffer_size": 8 * 2**20}
@@ -73,7 +78,7 @@ def test_a_tree_is_read_after_the_run_whose_own_metrics_stay(
     assert outcome.state is TrialState.DONE
     assert (outcome.warnings == before.warnings) is on_device
     found = dict(outcome.metrics)
-    reads = {name: found.pop(name) for name in (READS if on_device else KINDS)}
+    reads = {name: found.pop(name) for name in (READS if on_device else READ_BENCHMARKS)}
     found = {name: value for name, value in found.items() if name in before.metrics}
     assert found == before.metrics and outcome.counters == before.counters
     assert all(0 < value < 1e8 for value in reads.values())
@@ -190,7 +195,7 @@ def test_rounds_take_turns_in_folders_of_their_own(installed: InstalledDbBench, 
 
 def test_reads_ask_for_keys_that_were_written(installed: InstalledDbBench, tmp_path: Path):
     plan = tiny_plan(installed, num=500, seed=7)
-    for kind, benchmark in KINDS.items():
+    for kind, benchmark in READ_BENCHMARKS.items():
         argv = " ".join(TreeRead(Path("x"), plan, SMALL, tmp_path, kind, False).argv())
         assert f"--benchmarks={benchmark} " in argv and " --readonly=true " in argv
         assert " --seed=7 " in argv and re.search(r" --reads=500 ", argv)

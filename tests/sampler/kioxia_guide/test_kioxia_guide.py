@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampler.common.errors import InputError, InputErrors
-from sampler.kioxia_guide.document import guide_values, planned_for, settings
-from sampler.kioxia_guide.guide import (
+from sampler.space.kioxia_guide import (
     GuideRequest,
     Planned,
     compute_guide,
@@ -16,8 +15,10 @@ from sampler.kioxia_guide.guide import (
     guide_cautions,
     levels_for,
     read_planned,
+    settings,
     whole,
 )
+from sampler.space.starting_points import guide_values, planned_for
 from sampler.workload.workload import Workload
 
 EXAMPLE = Planned(

@@ -9,18 +9,19 @@ from test_kioxia_guide import EXAMPLE
 
 from sampler.bench.bench_plan import unmet_values
 from sampler.bench.installed import InstalledDbBench, newest_options, try_options
-from sampler.kioxia_guide.document import (
+from sampler.rocksdb.option_values import read_values
+from sampler.rocksdb.options_file import CF, DB, parse_options
+from sampler.rocksdb.parameters import catalogue
+from sampler.space.kioxia_guide import (
     COUNTERPARTS,
     PRESET,
     WITHOUT_COUNTERPART,
+    Planned,
+    compute_guide,
     rocksdb_text,
     rocksdb_values,
     trocksdb_text,
 )
-from sampler.kioxia_guide.guide import Planned, compute_guide
-from sampler.rocksdb.option_values import read_values
-from sampler.rocksdb.options_file import CF, DB, parse_options
-from sampler.rocksdb.parameters import catalogue
 
 LARGE = replace(EXAMPLE, cpu_threads=256, value_size=20_000_000)
 SMALL = replace(EXAMPLE, cpu_threads=1, keys=1000, memory=1)

@@ -79,9 +79,9 @@ def family(**fields: Any) -> dict[str, Any]:
     [
         (
             {},
-            "profile.families: is missing; write the object that `rocktune profile --json` prints",
+            "profile.families: is missing; write the families of the object",
         ),
-        ({"families": []}, "profile.families: is empty; send the object that"),
+        ({"families": []}, "profile.families: is empty; send the families of"),
         ({"families": [{}]}, r"profile.families\[1\].name: is missing"),
         ({"families": {}}, "profile.families: {} is not a list"),
         ({"families": ["a"]}, r"profile.families\[1\]: 'a' is not an object"),

@@ -5,8 +5,12 @@ from typing import Any
 import pytest
 
 from sampler.common.errors import InputError
-from sampler.workload.measurable import require_no_place
-from sampler.workload.workload_file import SHIPPED, load_workload, workload_document
+from sampler.workload.workload_file import (
+    SHIPPED,
+    load_workload,
+    require_no_place,
+    workload_document,
+)
 
 
 def own(**fields: Any) -> dict[str, Any]:

@@ -3,10 +3,16 @@ from pathlib import Path
 
 import pytest
 
-from sampler.workload.measurable import why_counted, why_unread, why_untold
 from sampler.workload.metric_table import db_bench_metrics
 from sampler.workload.workload import Trace, load_class
-from sampler.workload.workload_file import load_workload, workload_document, workload_from_document
+from sampler.workload.workload_file import (
+    load_workload,
+    why_counted,
+    why_unread,
+    why_untold,
+    workload_document,
+    workload_from_document,
+)
 from tests.support import DATA
 from tests.support.sampler.traces import MIXED
 

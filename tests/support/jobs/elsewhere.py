@@ -11,8 +11,8 @@ from sqlalchemy import Engine, event
 
 from db.jobs.job_queue import enqueue_job
 from db.schema.job_row import JobState
-from jobs.external import ExternalJobs, NotAsked, ReportedTrial
-from jobs.queue.lifecycle import TOLD
+from jobs.external import ExternalJobs, ReportedTrial
+from jobs.queue.lifecycle import TOLD, NotAsked
 from jobs.specification.named_files import specify
 from optimizer.trials.trial import Trial
 

@@ -199,7 +199,7 @@ def test_interrupted_it_keeps_what_was_measured_and_leaves_nothing_running(desk:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "A: name what to compare, or give --around"),
+        ((), "B: give either B, or a parameter in --around"),
         (("default",), "B: give either B, or a parameter in --around"),
         (("guide:0", "default"), "A: 'guide:0' has no number of threads"),
         (

@@ -1,42 +1,41 @@
-"""Why a winner is better, by the models of its job: a path, the fewest changes, and a document."""
+"""Why a winner is better, by the models of its job: a path, the fewest changes, and a document.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+The models learn from all trials of the job; where these are too few, a winner is not explained.
+"""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from statistics import NormalDist
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from models import Floats
+from models.gaussian_process.effects import LEAST_JUDGED
 from models.gaussian_process.process import one_thread
-from optimizer.budget.power import LEAST_PAIRS
-from optimizer.confirmation.paired_tests import (
-    Margins,
-    change,
-    interval_of_mean,
-    limits_kept,
-)
-from optimizer.confirmation.proof import fitness_by_pair
-from optimizer.evaluation.evaluation import Evaluation
-from optimizer.explanation.document import (
+from optimizer.budget.budget import LEAST_TRIALS, apart, divide
+from optimizer.evaluation.evaluation import Evaluation, rank_value
+from optimizer.explained import (
     Estimate,
     Explanation,
     FewestChanges,
-    JudgedFewest,
-    MeasuredGain,
     PathStep,
     SteppedOption,
 )
-from optimizer.explanation.expectations import (
-    distinct_configurations,
-    explaining_model,
-    withheld_of,
-)
-from optimizer.objective.objective import Metrics, Objective, kept_words
 from optimizer.strategies.changes import Changes, Names, fewest_changes, moves_from, path_of
+from optimizer.surrogate.job_model import FIRST, MEMBERS, ensemble_of
 from optimizer.surrogate.predictions import PredictedChanges
-from sampler.space.space import Configuration
+from optimizer.surrogate.training_data import (
+    TEACHING,
+    chosen_few,
+    cube_layout,
+    training_data_of,
+)
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import History
+from sampler.bench.outcome import TrialState
+from sampler.space.space import Configuration, holding
 
 # What counts as noise is at least and at most this share of the winner's gain.
 LEAST_NOISE, MOST_NOISE = 0.01, 0.10
@@ -240,91 +239,107 @@ def explained(
     return explain_winner(evaluation, winner, error=(high - low) / _INTERVAL_ERRORS), None
 
 
-BASELINE, MINIMAL, WINNER = "baseline", "minimal", "winner"
-Round = Mapping[str, Metrics]
+DRAWS = 40 * MEMBERS
 
 
-def compare_blocks(
-    objective: Objective, rounds: Sequence[Round], before: str, after: str
-) -> MeasuredGain | None:
-    """One configuration (``after``) against another, over the runs that ended well.
+_MOST = 300  # rows: beyond them learning would take too long
 
-    Neighbours in time are compared, as in the proof: a machine that drifts slows a round's runs
-    alike. None with fewer than two rounds that measured both, and the baseline.
+
+def explaining_model(evaluation: Evaluation, changes: Changes) -> PredictedChanges | None:
+    """Learns the models from all trials that have ended, the proof's too; None: too few have.
+
+    The baseline is a point of the models like any other. Where the space sets values that the
+    baseline has not, it is none of its configurations; then it is taken as it was measured.
     """
-    whole = _whole(objective, rounds, before, after)
-    if len(whole) < 2:
-        return None
-    gained = _fitness(objective, whole, after) - _fitness(objective, whole, before)
-    mean, half, _ = interval_of_mean(gained)
+    problem, history = evaluation.problem, evaluation.history
+    modelled = not changes.fixed
+    # A codec that is no choice of the space, or a size beyond its range, would otherwise be taken
+    # for the nearest that it has, and the change from it for no change.
+    space = holding(problem.space, problem.space.start)
+    if space != problem.space:  # points of draws mean the space as it was
+        problem = replace(problem, space=space)
+        history = History(replace(trial, point=None) for trial in history)
+    ended = [trial for trial in history if trial.state in TEACHING]
+    taught = [trial for trial in ended if not apart(problem, trial)]
+    numbers = [trial.number for trial in taught if modelled or not trial.is_baseline]
+    start = problem.space.start  # parameters of which there is more than one value
+    tried = [history[number].configuration for number in numbers]
     names = [
         name
-        for name in whole[0][after]
-        if all(name in each[before] and name in each[after] for each in whole)
+        for name in problem.space.names
+        if any(each.get(name, start[name]) != start[name] for each in tried)
     ]
-    return MeasuredGain(
-        rounds=len(whole),
-        fitness=Estimate(expected=mean, low=mean - half, high=mean + half),
-        changes={
-            name: asdict(change([(each[before][name], each[after][name]) for each in whole]))
-            for name in names
-        },
-    )
-
-
-def judge_minimal(
-    objective: Objective,
-    rounds: Sequence[Round],
-    *,
-    margin: float,
-    failed: int = 0,
-    margins: Margins | None = MappingProxyType({}),
-) -> JudgedFewest | None:
-    """Whether the fewest changes are not worse than the winner by more than a margin of fitness.
-
-    A non-inferiority test at the level of the proof: it passes when the 95% interval of the
-    difference in fitness, fewest changes less winner, lies above ``-margin``, which is declared
-    before the runs. As in the proof nothing is shown where runs of the fewest changes ``failed``,
-    and the baseline and the winner ended well. None with fewer than two rounds.
-    ``margins``: of the limits; see ``judge``.
-    """
-    compared = compare_blocks(objective, rounds, WINNER, MINIMAL)
-    if compared is None:
+    if not names or len(numbers) < FIRST:
         return None
-    whole = _whole(objective, rounds, WINNER, MINIMAL)
-    found = compared.fitness
-    above, enough = found.low > -margin, compared.rounds >= LEAST_PAIRS
-    why = (
-        f"fitness {found.expected:+z.0f} [{found.low:+z.0f}, {found.high:+z.0f}] relative to the "
-        f"winner over {compared.rounds} rounds, {'above' if above else 'not above'} "
-        f"the declared {-margin:.0f}"
-    )
-    pairs = [(each[BASELINE], each[MINIMAL]) for each in whole]
-    kept = limits_kept(objective.limits, pairs, pairs, margins=margins, unseen={})
-    broken = [each for each in kept if not each.kept]
-    for each in broken:
-        why += f"; the limit {kept_words(each.document())}"
-    if failed:
-        why += f"; {failed} of its runs failed, while the others succeeded"
-    if not enough:
-        why += f"; {LEAST_PAIRS} rounds are needed"
-    shown = above and enough and not broken and not failed
-    return JudgedFewest(compared=compared, margin=margin, shown=shown, why=why)
+    baseline = evaluation.baseline
+    fitness = {n: rank_value(problem, baseline, history[n]) for n in numbers}
+    few = chosen_few(numbers, fitness, _MOST)
+    data = training_data_of(problem, history, baseline, names, few)
+    if not modelled:
+        unknown = {name: np.append(np.nan, known[1:]) for name, known in data.targets.items()}
+        data = replace(data, targets=unknown)
+    model = ensemble_of(cube_layout(problem.space, names), data, seed=problem.seed)
+    return PredictedChanges(problem, model, baseline.metrics, DRAWS, modelled)
 
 
-def _whole(objective: Objective, rounds: Sequence[Round], before: str, after: str) -> list[Round]:
-    """The rounds in which the two and the baseline have a fitness."""
-    return [
-        each
-        for each in rounds
-        if {BASELINE, before, after} <= each.keys()
-        and all(
-            objective.fitness(each[name], each[BASELINE]) is not None for name in (before, after)
+# Different configurations, of a search over as many options or more: of fewer the intervals held
+# too rarely where they were counted, see docs/results/explanation_coverage.md.
+_HOLDS = 20
+
+
+@dataclass(frozen=True)
+class Withheld:
+    """Why a winner is not explained.
+
+    Runs of the same configuration again say how noisy they are, and nothing of what an option
+    does. So configurations are counted, and not trials.
+    """
+
+    configurations: int  # how many different ones, beside the baseline, ended well
+    needed: int  # how many it takes
+    changes: int  # how many options differ between the winner and the baseline
+    trials: int  # the smallest ``--trials`` that measures as many as are needed
+
+    @property
+    def why(self) -> str:
+        """One line."""
+        least = "as many as a ranking of the options"
+        if self.needed > max(LEAST_JUDGED, self.changes):
+            least = "with fewer, its intervals are too narrow"
+        elif self.needed > LEAST_JUDGED:
+            least = f"one for each of the {self.changes} options that the winner changes"
+        return (
+            f"withheld: {self.configurations} different configurations succeeded, and an "
+            f"explanation needs {self.needed} ({least}); --trials {self.trials} measures that many"
         )
-    ]
+
+    def document(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return {**asdict(self), "why": self.why}
 
 
-def _fitness(objective: Objective, rounds: Sequence[Round], name: str) -> Floats:
-    if name == BASELINE:
-        return np.zeros(len(rounds))
-    return fitness_by_pair(objective, [(each[BASELINE], each[name]) for each in rounds])
+def withheld_of(problem: Problem, history: History, changes: Changes) -> Withheld | None:
+    """Why a winner is not explained; None where there is enough to learn from.
+
+    It takes as many configurations as a ranking of the options does, and up to ``_HOLDS`` where as
+    many options move. With fewer of them than there are changes, what they measured can be shared
+    out between the changes in any way.
+    """
+    known = distinct_configurations(problem, history)
+    count = len(changes.names)
+    if not count and not changes.fixed:
+        return None  # it is the baseline: there is nothing to explain
+    needed = max(LEAST_JUDGED, count, min(_HOLDS, len(problem.searched)))
+    if known >= needed:
+        return None
+    starts = bool(problem.starts)
+    trials = next(
+        n for n in itertools.count(LEAST_TRIALS) if divide(n, starts=starts).explore >= needed
+    )
+    return Withheld(known, needed, count, trials)
+
+
+def distinct_configurations(problem: Problem, history: History) -> int:
+    """How many configurations ended well at the search's load, the baseline left out."""
+    trials = (trial for trial in history if not apart(problem, trial))
+    return len({t.digest for t in trials if t.state is TrialState.DONE and not t.is_baseline})

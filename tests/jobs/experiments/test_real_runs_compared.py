@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from optimizer.explanation.explanation import compare_blocks, judge_minimal
+from jobs.experiments.explain import compare_blocks, judge_minimal
 from optimizer.objective.objective import Limit, Objective, Term
 
 RATE = Objective("rate", (Term("rate", "max"),))
