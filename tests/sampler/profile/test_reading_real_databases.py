@@ -97,15 +97,15 @@ def test_overwrites(filled: Fill, processes: list[str], share: float) -> None:
 
 def test_the_mix_hit_rate_and_scans_with_statistics(tmp_path: Path) -> None:
     folder = fill(tmp_path / "db", "fillrandom", num=50_000, value_size=100)
-    fill(  # of the same seed it would first ask for the keys that were written
-        folder, "readrandomwriterandom,seekrandom", use_existing_db=1, num=50_000, value_size=100,
+    fill(  # of ten times the keys: however fast the machine is, most gets find none
+        folder, "readrandomwriterandom,seekrandom", use_existing_db=1, num=500_000, value_size=100,
         seed=2, readwritepercent=75, seek_nexts=7, duration=3, stats_dump_period_sec=1,
     )  # fmt: skip
     profile = read_profile(folder)
     family = profile.family("default")
     did = family.operations
     assert did["put"] / (did["put"] + did["get"]) == pytest.approx(0.25, abs=0.01)
-    assert _DRAWN < (family.hit_rate or 0) < 1  # the writes add keys
+    assert 0.9 * _DRAWN / 10 < (family.hit_rate or 0) < 0.9  # the writes add keys
     assert family.scan_length == pytest.approx(7, rel=0.01)
     assert profile.batch_size == pytest.approx(1, abs=0.01)
     assert profile.wal is True
