@@ -9,7 +9,7 @@ from sampler.rocksdb.application import FIRST
 from sampler.rocksdb.option_values import read_values
 from sampler.rocksdb.options_file import parse_options
 from sampler.space.space_file import load_space
-from sampler.workload.measurable import READS
+from sampler.workload.metric_table import READS
 from tests.support.cli.terminal import Desk
 
 pytestmark = pytest.mark.slow
