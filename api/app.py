@@ -22,7 +22,6 @@ from api.routes import (
     jobs,
     results,
     schedules,
-    trade_offs,
     trials,
 )
 from api.services.dependencies import KnownBuilds, Service, names_on_hosts
@@ -40,7 +39,7 @@ _SWITCH_SECONDS = 0.001
 # Of all applications of a process: FastAPI reads what they take and give once, not once for each.
 # An operation is called what its function is.
 _ROUTES = APIRouter(generate_unique_id_function=lambda route: route.name)
-for _routes in (health, catalogue, jobs, trials, results, trade_offs):
+for _routes in (health, catalogue, jobs, trials, results):
     _ROUTES.include_router(_routes.router)
 for _router in (jobs.events, schedules.router, schedules.webhooks, results.outcomes):
     _ROUTES.include_router(_router)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from models.importance import rank_parameters
 from models.random_forest import FeatureMatrix
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.results.search_document import learned_document
+from optimizer.results.search import parameter_ranking
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.trial import History
 from studies.search.best import Effort
@@ -50,7 +50,7 @@ def of_jobs() -> None:
         problem = replace(function.problem, seed=0)
         evaluation = Evaluation(problem, history)
         start, used = time.perf_counter(), time.process_time()
-        found = learned_document(evaluation)
+        found = parameter_ranking(evaluation).document()
         seconds, used = time.perf_counter() - start, time.process_time() - used
         print(
             f"{n_trials:>7} {len(problem.space.names):>10} {len(found['models']):>7} "

@@ -133,13 +133,13 @@ bench          tuning.experiments    Runs the benchmark with one configuration, 
 stats          tuning.stats          Shows the statistics in a RocksDB LOG or db_bench output: writes, compaction, stalls.
 # Jobs and results
 show           stored.jobs           Shows a job: its phase, progress and result.
-report         stored.trade_offs     Writes the report of a finished job: one HTML file that opens offline.
-options        stored.trade_offs     Writes the OPTIONS file of a job's winner, or the same in another format.
-explain        stored.learned        Explains why a job's winner is better than its baseline.
+report         stored.results        Writes the report of a finished job: one HTML file that opens offline.
+options        stored.results        Writes the OPTIONS file of a job's winner, or the same in another format.
+explain        stored.results        Explains why a job's winner is better than its baseline.
 jobs           stored.jobs           Lists jobs, newest first.
-parameters     stored.learned        Ranks the parameters of a job by importance.
-pick           stored.trade_offs     Picks a job's best measured configurations by other weights or limits.
-front          stored.trade_offs     Lists the Pareto front of a job's measured configurations.
+parameters     stored.results        Ranks the parameters of a job by importance.
+pick           stored.results        Picks a job's best measured configurations by other weights or limits.
+front          stored.results        Lists the Pareto front of a job's measured configurations.
 cancel         stored.jobs           Cancels a job and keeps its measurements. The benchmark stops within 2 s.
 resume         stored.jobs           Resumes a failed or cancelled job. Its measurements are kept.
 # Catalogue
@@ -166,7 +166,7 @@ hosts          operations.cluster    Shows the bench hosts: state, noise, speed 
 # From the literature
 guide          tuning.catalogue      Computes options from the size of a database, by KIOXIA's tuning guide.
 autotune       tuning.autotune       Compares compaction policies under a sine wave of writes.
-contributions  stored.learned        Shows the gain of each parameter in a greedy job.
+contributions  stored.results        Shows the gain of each parameter in a greedy job.
 """  # noqa: E501
 COMMANDS = {
     name: LazyCommand(f"cli.{module}", help, group.split("\n")[0])

@@ -26,7 +26,8 @@ from jobs.results.outcome import keep_outcome
 from jobs.specification.resolved_job import ResolvedJob, frozen_prior, resolve_stored
 from optimizer.budget.budget import explore_left
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.results.search_document import learned_document
+from optimizer.results.ranking import ParameterRanking
+from optimizer.results.search import parameter_ranking
 from optimizer.run.driver import Driver
 from optimizer.run.planning import Budget
 from optimizer.run.ports import AskedTrials
@@ -213,7 +214,7 @@ _LEASE_SECONDS = 30.0
 _BUSY_SECONDS = 10.0
 _MOST_OPEN = 32
 _LIVE = (JobState.RUNNING,)
-_rankings = JobCache[Mapping[str, object]](alone=True)
+_rankings = JobCache[ParameterRanking](alone=True)
 
 
 @dataclass
@@ -358,16 +359,16 @@ class ExternalJobs:
             self.require_live(lease.job_id)
 
 
-def live_ranking(engine: Engine, row: JobRow) -> Mapping[str, object]:
+def live_ranking(engine: Engine, row: JobRow) -> ParameterRanking:
     """What a live job's trials teach so far, kept in memory; WrongState without a baseline yet."""
     standing = row.standing or {}
     state = (row.run, standing.get("done"), standing.get("failed"), row.state)
     return _rankings.of(engine, row.id, state, lambda: _ranked(engine, row))
 
 
-def _ranked(engine: Engine, row: JobRow) -> Mapping[str, object]:
+def _ranked(engine: Engine, row: JobRow) -> ParameterRanking:
     problem = resolve_stored(row).problem
     history = History(JobStore(engine).trials(row.id))
     if not any(trial.done for trial in history.of(Purpose.BASELINE)):
         raise WrongState(f"job {row.id} has no ranking yet; its baseline is not measured")
-    return fitted(learned_document, Evaluation(problem, history))
+    return fitted(parameter_ranking, Evaluation(problem, history))

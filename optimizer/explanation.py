@@ -4,7 +4,7 @@ The models learn from all trials of the job; where these are too few, a winner i
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from statistics import NormalDist
 from typing import Any
@@ -16,9 +16,16 @@ from models.gaussian_process.effects import LEAST_JUDGED
 from models.gaussian_process.process import one_thread
 from optimizer.budget.budget import LEAST_TRIALS, apart, divide
 from optimizer.evaluation.evaluation import Evaluation, rank_value
+from optimizer.explained import (
+    Estimate,
+    Explanation,
+    FewestChanges,
+    PathStep,
+    SteppedOption,
+)
 from optimizer.strategies.changes import Changes, Names, fewest_changes, moves_from, path_of
 from optimizer.surrogate.job_model import FIRST, MEMBERS, ensemble_of
-from optimizer.surrogate.predictions import Estimate, PredictedChanges
+from optimizer.surrogate.predictions import PredictedChanges
 from optimizer.surrogate.training_data import (
     TEACHING,
     chosen_few,
@@ -28,7 +35,6 @@ from optimizer.surrogate.training_data import (
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import History
 from sampler.bench.outcome import TrialState
-from sampler.rocksdb.parameters import Value
 from sampler.space.space import Configuration, holding
 
 # What counts as noise is at least and at most this share of the winner's gain.
@@ -40,43 +46,10 @@ _TAIL = 0.025
 WIDER = 1.25
 
 
-@dataclass(frozen=True)
-class ExplainedStep:
-    """One step of the path."""
-
-    names: tuple[str, ...]  # the options that change, several where they depend on each other
-    gain: Estimate  # in fitness, on top of the steps before
-    fitness: Estimate  # after the step
-    metrics: Mapping[str, Estimate]  # the change of each metric by this step, in percent
-
-
-@dataclass(frozen=True)
-class Minimal:
-    """The fewest changes that are as good as all of them."""
-
-    kept: tuple[str, ...]  # kept, dropped: the changes, in the order of the path
-    dropped: tuple[str, ...]
-    configuration: Mapping[str, Value]
-    fitness: Estimate  # of the configuration with those that are kept
-    loss: Estimate  # in fitness, against the winner; below 0 where it is expected to be better
-    noise: float  # the loss that was allowed
-
-
-@dataclass(frozen=True)
-class ExplainedWinner:
-    """Why a winner is better."""
-
-    trials: int  # how many the models have learned from
-    fixed: tuple[str, ...]  # what the space always sets; the first step, if there is any
-    fitness: Estimate  # what the models expect of the winner
-    steps: tuple[ExplainedStep, ...]  # from the baseline to the winner
-    minimal: Minimal | None  # none where the models do not see that the winner is better
-
-
 @one_thread()
 def explain_winner(
     evaluation: Evaluation, winner: Configuration, *, error: float
-) -> ExplainedWinner | None:
+) -> Explanation | None:
     """Explains a winner by all trials of its job.
 
     The standard error of its fitness in the proof is what counts as noise, within ``LEAST_NOISE``
@@ -128,7 +101,7 @@ def _explanation(
     minimal: Names | None,
     noise: float,
     configurations: int,
-) -> ExplainedWinner:
+) -> Explanation:
     """Puts figures to the path: all from the same draws, so that its steps add up.
 
     ``configurations`` is how many different ones were measured, of which the winner is the best.
@@ -144,29 +117,32 @@ def _explanation(
     tried = [1] if changes.fixed else []  # of which each step was the best
     tried += [len(moves_from(changes, kept)) for kept in made[:-1]]
     last = len(told) - 1
-    return ExplainedWinner(
+    context, winner = known.problem.space.context, changes.winner
+    return Explanation(
         trials=len(known.model.data.numbers),
-        fixed=changes.fixed,
-        fitness=figures.fitness(last),
-        steps=tuple(
-            ExplainedStep(
-                names,
-                figures.gain(place, tried[place]),
-                figures.fitness(place),
-                figures.moved(place, tried[place]),
+        predicted=figures.fitness(last),
+        steps=[
+            PathStep(
+                changes=[SteppedOption(name=n, before=context[n], after=winner[n]) for n in names],
+                fixed=bool(changes.fixed) and place == 0,
+                gain=figures.gain(place, tried[place]),
+                fitness=figures.fitness(place),
+                metrics=figures.moved(place, tried[place]),
             )
             for place, names in enumerate(told)
-        ),
+        ],
         minimal=None
         if minimal is None
-        else Minimal(
-            kept=tuple(name for name in order if name in minimal),
-            dropped=tuple(name for name in order if name not in minimal),
-            configuration=changes.configuration(minimal),
+        else FewestChanges(
+            kept=[name for name in order if name in minimal],
+            dropped=[name for name in order if name not in minimal],
+            configuration=dict(changes.configuration(minimal)),
             fitness=figures.fitness(len(told)),
             loss=figures.lost(last, len(told)),
             noise=noise,
+            refused=None,
         ),
+        measured=None,
     )
 
 
@@ -226,8 +202,9 @@ def _chosen(estimate: Estimate, better: str | None, tried: int) -> Estimate:
     wider = NormalDist().inv_cdf(_TAIL / tried) / NormalDist().inv_cdf(_TAIL)
     if better == "max":
         low = estimate.expected - wider * (estimate.expected - estimate.low)
-        return replace(estimate, low=low)
-    return replace(estimate, high=estimate.expected + wider * (estimate.high - estimate.expected))
+        return estimate.model_copy(update={"low": low})
+    high = estimate.expected + wider * (estimate.high - estimate.expected)
+    return estimate.model_copy(update={"high": high})
 
 
 def _estimate(values: Floats) -> Estimate:
@@ -237,70 +214,29 @@ def _estimate(values: Floats) -> Estimate:
     low, high = np.minimum(drawn, expected), np.maximum(drawn, expected)
     below = expected - float(np.quantile(low, _TAIL))
     above = float(np.quantile(high, 1 - _TAIL)) - expected
-    return Estimate(expected, expected - WIDER * below, expected + WIDER * above)
+    return Estimate(expected=expected, low=expected - WIDER * below, high=expected + WIDER * above)
 
 
-NOTHING_EXPLAINED: Mapping[str, None] = {"explanation": None, "explanation_withheld": None}
 _INTERVAL_ERRORS = 3.92  # standard errors in a 95% interval of many pairs
 
 
-def explanation_document(
+def explained(
     evaluation: Evaluation, winner: Configuration, *, low: float, high: float
-) -> dict[str, Any]:
-    """Why a winner is better, by the models alone: a part of result.json.
+) -> tuple[Explanation | None, dict[str, Any] | None]:
+    """Why a winner is better, by the models alone; the fields of a result.
 
     ``low`` and ``high`` are the 95% interval of its fitness in the proof.
 
     Returns:
-        ``explanation``: ``trials``, ``predicted``, ``steps``, ``minimal`` and ``measured``, which
-            is null until points of the path are measured; null where nothing can be explained.
-            ``explanation_withheld``: ``why``, and the counts that it rests on, where that is for
-            want of configurations; else null.
+        ``explanation``; None where nothing can be explained.
+        ``explanation_withheld``: ``why``, and the counts that it rests on, where that is for want
+            of configurations; else None.
     """
     problem, history = evaluation.problem, evaluation.history
     withheld = withheld_of(problem, history, Changes(problem, winner))
     if withheld is not None:
-        return {**NOTHING_EXPLAINED, "explanation_withheld": withheld.document()}
-    found = explain_winner(evaluation, winner, error=(high - low) / _INTERVAL_ERRORS)
-    if found is None:
-        return dict(NOTHING_EXPLAINED)
-    return {**NOTHING_EXPLAINED, "explanation": _document(problem, winner, found)}
-
-
-def fewer_changes(result: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The minimal configuration of a result.json, if it has fewer changes; old ones have none."""
-    minimal: dict[str, Any] | None = (result.get("explanation") or {}).get("minimal")
-    return minimal if minimal and minimal["dropped"] else None
-
-
-def _document(problem: Problem, winner: Configuration, found: ExplainedWinner) -> dict[str, Any]:
-    context, figures = problem.space.context, with_lists(asdict(found))
-    steps = [
-        {
-            "changes": [
-                {"name": n, "from": context[n], "to": winner[n]} for n in step.pop("names")
-            ],
-            "fixed": bool(found.fixed) and place == 0,
-            **step,
-        }
-        for place, step in enumerate(figures["steps"])
-    ]
-    # ``refused``: RocksDB's words, where it does not take this file.
-    minimal = figures["minimal"] and {**figures["minimal"], "refused": None}
-    return {
-        "trials": found.trials,
-        "predicted": figures["fitness"],
-        "steps": steps,
-        "minimal": minimal,
-        "measured": None,
-    }
-
-
-def with_lists(value: Any) -> Any:
-    """The same with lists where there are tuples, as JSON has them."""
-    if isinstance(value, Mapping):
-        return {name: with_lists(each) for name, each in value.items()}
-    return [with_lists(each) for each in value] if isinstance(value, (list, tuple)) else value
+        return None, withheld.document()
+    return explain_winner(evaluation, winner, error=(high - low) / _INTERVAL_ERRORS), None
 
 
 DRAWS = 40 * MEMBERS

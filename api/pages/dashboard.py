@@ -14,11 +14,10 @@ from api.pages import (
     new_job,
     nightly,
     page,
-    results,
     tables,
 )
 
 router = APIRouter(include_in_schema=False)
 _BEFORE = (page, log_in, tables, new_job)  # /jobs/new is not a job's
-for each in (*_BEFORE, job_page, results, catalogue, interface, nightly):
+for each in (*_BEFORE, job_page, catalogue, interface, nightly):
     router.include_router(each.router)

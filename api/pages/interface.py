@@ -22,7 +22,7 @@ _BOUNDS = (
 
 
 @dataclass(frozen=True)
-class Word:
+class TypePart:
     """A piece of a line, and the name of the shape that it leads to, if any."""
 
     text: str
@@ -35,7 +35,7 @@ class Field:
 
     name: str
     place: str  # path, query or header; empty of a property
-    holds: Sequence[Word]  # what it may hold
+    holds: Sequence[TypePart]  # what it may hold
     required: bool
     default: Any  # as JSON would write it; None where there is none worth telling
     text: str
@@ -59,39 +59,39 @@ def _field(name: str, schema: Schema, required: bool, *, place: str = "", text: 
     return Field(name, place, list(holds(schema)), required, schema.get("default"), said)
 
 
-def holds(schema: Schema) -> Iterator[Word]:
+def holds(schema: Schema) -> Iterator[TypePart]:
     """What a value may be: ``whole number from 1 to 20 or null``."""
     if "$ref" in schema:
         name = str(schema["$ref"]).removeprefix(_REFERENCE)
-        yield Word(name, name)
+        yield TypePart(name, name)
     elif choices := schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf"):
         for place, choice in enumerate(choices):
             if place:
-                yield Word(" or ")
+                yield TypePart(" or ")
             yield from holds(choice)
     else:
         yield from _single(schema)
 
 
-def _single(schema: Schema) -> Iterator[Word]:
+def _single(schema: Schema) -> Iterator[TypePart]:
     kind = schema.get("type")
     if "enum" in schema:
-        yield Word(" or ".join(str(each) for each in schema["enum"]))
+        yield TypePart(" or ".join(str(each) for each in schema["enum"]))
     elif "const" in schema:
-        yield Word(str(schema["const"]))
+        yield TypePart(str(schema["const"]))
     elif kind == "array":
-        yield Word("list of ")
+        yield TypePart("list of ")
         yield from holds(schema.get("items", {}))
     elif kind == "object" and isinstance(schema.get("additionalProperties"), Mapping):
-        yield Word("object of ")
+        yield TypePart("object of ")
         yield from holds(schema["additionalProperties"])
     elif kind in ("integer", "number"):
-        yield Word("whole number" if kind == "integer" else "number")
+        yield TypePart("whole number" if kind == "integer" else "number")
     else:
-        yield Word(_FORMATS.get(schema.get("format", ""), _PLAIN.get(str(kind), "anything")))
+        yield TypePart(_FORMATS.get(schema.get("format", ""), _PLAIN.get(str(kind), "anything")))
     told = [words.format(_grouped(schema[name])) for name, words in _BOUNDS if name in schema]
     if told:
-        yield Word(" " + " ".join(told))
+        yield TypePart(" " + " ".join(told))
 
 
 def _grouped(bound: float) -> str:

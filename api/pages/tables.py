@@ -30,7 +30,7 @@ _ROWS = 50
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnHead:
     """The head of a column."""
 
     name: str  # what it is called
@@ -47,7 +47,7 @@ def head(
     at: Callable[[str], str],
     *,
     number: bool = False,
-) -> Column:
+) -> ColumnHead:
     """The head of a column, which leads to the table in the order that a reader may want next.
 
     ``orders`` are the way that is wanted more often, then the other, None where it cannot be
@@ -55,10 +55,10 @@ def head(
     order.
     """
     if orders is None:
-        return Column(name, number=number)
+        return ColumnHead(name, number=number)
     link = at(orders[1] if now == orders[0] else orders[0])
     way = "descending" if now.startswith("-") else "ascending"
-    return Column(name, link, way if now in orders else None, number)
+    return ColumnHead(name, link, way if now in orders else None, number)
 
 
 def unless_empty(given: str) -> str | None:
@@ -187,17 +187,17 @@ def trials_file(
 
 def _trial_columns(
     metrics: Sequence[str], sort: TrialOrder, at: Callable[[str], str]
-) -> list[Column]:
+) -> list[ColumnHead]:
     orders = {name: (name, f"-{name}") for name in metrics if name in MAIN_METRICS}
     return [
         head("Trial", ("number", "-number"), sort, at, number=True),
-        Column("State"),
-        Column("Phase"),
+        ColumnHead("State"),
+        ColumnHead("Phase"),
         *(head(name, orders.get(name), sort, at, number=True) for name in metrics),
-        Column("Fitness", number=True),
+        ColumnHead("Fitness", number=True),
         head("Benchmark", ("-bench_seconds", "bench_seconds"), sort, at, number=True),
-        Column("Ended"),
-        Column("Configuration and reason"),
+        ColumnHead("Ended"),
+        ColumnHead("Configuration and reason"),
     ]
 
 

@@ -1,4 +1,4 @@
-"""What a job has found: its result, ranked parameters, plots, report and files."""
+"""What a job has found: result, ranked parameters, plots, report, files, and trade-offs."""
 
 from typing import Annotated, Any
 
@@ -9,22 +9,37 @@ from api.auth.security import READS
 from api.http.problems import EVERYWHERE, ProblemError, described, field_problems
 from api.http.responses import answers_with
 from api.schemas.job_schemas import public_specification
-from api.schemas.result_schemas import (
+from api.services.dependencies import (
+    TUNED,
+    UNCHANGED,
+    AnswerDep,
+    JobAnswer,
+    job_ranking,
+    measured_trials,
+    picked,
+    require_done,
+    result_of,
+)
+from db.schema.job_row import JobKind
+from jobs.report.ranking import anova_line, disagreement_lines, trust_lines
+from jobs.results.output_folder import DIFFERENCE, FULLEST, MINIMAL, OPTIONS, REPORT, Which
+from jobs.results.pages import policy
+from jobs.specification.experiments import FrontRequest, PickRequest
+from jobs.specification.resolved_job import resolve_stored
+from jobs.views.answers import (
     Anova,
     AnovaRow,
     ChartPublic,
     Dependence,
     JobCharts,
+    ParetoFront,
+    ParetoPoint,
+    PickAnswer,
     Ranking,
 )
-from api.services.dependencies import TUNED, UNCHANGED, AnswerDep, JobAnswer
-from api.services.stored_job import job_ranking, require_done, result_of
-from db.schema.job_row import JobKind
-from jobs.report.ranking import anova_line, disagreement_lines, trust_lines
-from jobs.results.output_folder import DIFFERENCE, FULLEST, MINIMAL, OPTIONS, REPORT, Which
-from jobs.results.pages import policy
-from optimizer.results.document import Contributions, Explanation, Result
-from optimizer.results.ranking import DocumentPart, ParameterRanking
+from optimizer.explained import Explanation
+from optimizer.results.document import Result
+from optimizer.results.ranking import Contributions, ParameterRanking
 from sampler.common.errors import InputError
 from sampler.rocksdb.forms import Form, write_form
 
@@ -46,10 +61,10 @@ _MEDIA = {"csv": "text/csv", "json": "application/json", "jsonl": "application/x
 @outcomes.get("/result", responses=_NOT_YET, response_model=dict[str, Any])
 def show_result(answer: AnswerDep) -> Response:
     """Returns the result of a finished job: result.json, or upgrade.json of an upgrade check."""
-    result = dict(result_of(answer.service, answer.job))
+    document = dict(result_of(answer.service, answer.job))
     if answer.job.kind is JobKind.TUNE:
-        result["job"] = public_specification(result["job"])
-    return answer.json(result)
+        document["job"] = public_specification(document["job"])
+    return answer.json(document)
 
 
 @outcomes.get("/report", responses=_NOT_YET, response_class=HTMLResponse)
@@ -118,19 +133,15 @@ def _ranked(answer: JobAnswer, metric: str | None, top: int | None) -> dict[str,
     rows = found.parameters if metric is None else found.sorted_by(metric)
     return {
         "final": final,
-        "parameters": [_dump(row) for row in rows[:top]],
-        "forest": {name: _dump(each) for name, each in found.forest.items()},
-        "models": {name: _dump(each) for name, each in found.models.items()},
+        "parameters": [row.document() for row in rows[:top]],
+        "forest": {name: each.document() for name, each in found.forest.items()},
+        "models": {name: each.document() for name, each in found.models.items()},
         "shown_first": found.shown_first,
-        "anova_power": found.anova_power and _dump(found.anova_power),
+        "anova_power": found.anova_power and found.anova_power.document(),
         "trust": trust_lines(found),
         "disagreement": disagreement_lines(found),
         "ranked_by": found.ranked_by,
     }
-
-
-def _dump(part: DocumentPart) -> dict[str, Any]:
-    return part.model_dump(by_alias=True, exclude_unset=True)
 
 
 @router.get("/anova", responses=_NOT_YET, response_model=Anova)
@@ -146,7 +157,7 @@ async def show_anova(answer: AnswerDep, metric: Metric = None) -> Response:
 def _tested(answer: JobAnswer, metric: str | None) -> Anova:
     found, final = _known(answer, metric)
     rows = [
-        AnovaRow.model_construct(parameter=row.name, metric=name, **_dump(test))
+        AnovaRow.model_construct(parameter=row.name, metric=name, **test.document())
         for row in found.parameters
         for name, test in row.anova.items()
         if metric in (None, name)
@@ -169,11 +180,11 @@ def _known(answer: JobAnswer, metric: str | None) -> tuple[ParameterRanking, boo
 @router.get("/contributions", responses=_NOT_YET, response_model=Contributions)
 def show_contributions(answer: AnswerDep) -> Response:
     """Returns the gain of each parameter in a finished greedy job."""
-    found = result_of(answer.service, answer.job).get("contributions")
+    found = Result.read(result_of(answer.service, answer.job)).contributions
     if found is None:
         why = "only the strategy greedy varies one parameter at a time"
         raise ProblemError(404, f"job {answer.job.id} has no contributions: {why}")
-    return answer.json(found)
+    return answer.json(found.document())
 
 
 @router.get("/explanation", responses=_NOT_YET, response_model=Explanation)
@@ -184,15 +195,14 @@ async def explain_result(answer: AnswerDep) -> Response:
         from jobs.views.results import explained_job
 
         job = answer.job
-        found = explained_job(answer.service.engine, job, result_of(answer.service, job))
-        if found["explanation"] is None:
+        result = Result.read(result_of(answer.service, job))
+        explanation, withheld = explained_job(answer.service.engine, job, result)
+        if explanation is None:
             from jobs.report.changed import withheld_words
 
-            withheld = withheld_words(found["explanation_withheld"])
-            why = withheld or "nothing was proven better than its baseline"
+            why = withheld_words(withheld) or "nothing was proven better than its baseline"
             raise ProblemError(404, f"job {job.id} has nothing to explain: {why}")
-        explanation: dict[str, Any] = found["explanation"]
-        return explanation
+        return explanation.document()
 
     return await answer.fitted(made)
 
@@ -232,12 +242,12 @@ def download_options(
         what = "fewer" if asked == "minimal" else "more"
         raise ProblemError(404, f"job {job.id} has no file with {what} changes than the best one")
     if text is None:
-        refused = (result_of(answer.service, job).get("export") or {}).get("refused")
+        refused = Result.read(result_of(answer.service, job)).export.refused
         why = f": {refused}" if refused else " found nothing better than its baseline"
         raise ProblemError(404, f"job {job.id}{why}")
     name = {"best": OPTIONS, "minimal": MINIMAL, "fullest": FULLEST}[asked]
     if diff:
-        name, text = DIFFERENCE, difference_of(job.specification, text)
+        name, text = DIFFERENCE, difference_of(job.specification.get("baseline_options"), text)
         if text is None:
             raise ProblemError(404, f"job {job.id} was given no OPTIONS file to compare with")
     elif form != "ini":
@@ -281,3 +291,49 @@ async def show_dependence(answer: AnswerDep) -> Response:
         return dependence_document(found)
 
     return await answer.fitted(made)
+
+
+@router.get("/pareto", responses=_NOT_YET, response_model=ParetoFront)
+def show_pareto(answer: AnswerDep, axes: Annotated[FrontRequest, Query()]) -> Response:
+    """Returns the Pareto front of a finished job in the metrics of its objective.
+
+    With x and y, the front in these two metrics, of any job with a baseline.
+    """
+    from jobs.views.pick import front_of_two
+
+    x, y, job, service = axes.x, axes.y, answer.job, answer.service
+    if x is not None and y is not None:
+        trials = measured_trials(service, job)
+        return answer.json(front_of_two(resolve_stored(job).problem, trials, x, y))
+    if x is not None or y is not None:
+        raise InputError("x" if x is None else "y", "give both x and y, or neither")
+    result = Result.read(result_of(service, job))
+    points = [
+        ParetoPoint.model_construct(
+            number=number,
+            metrics={name: measured[name] for name in result.terms if name in measured},
+            configuration=configuration,
+        )
+        for number, configuration, measured in service.store.points(job.id, result.pareto)
+    ]
+    front = ParetoFront.model_construct(
+        metrics=result.terms, points=points, hypervolume=result.hypervolume
+    )
+    return answer.json(front)
+
+
+# uvicorn's own answer; a text of letters that are no ASCII takes up to twelve characters for each.
+_TOO_LONG: dict[int | str, dict[str, Any]] = {
+    400: {
+        "description": "The path with its query is longer than 65,535 characters",
+        "content": {"text/plain": {"schema": {"type": "string"}}},
+    }
+}
+
+
+@router.get("/pick", response_model=PickAnswer, responses={**_NOT_YET, **_TOO_LONG})
+async def pick_by_preference(
+    answer: AnswerDep, asked: Annotated[PickRequest, Query()]
+) -> Response:
+    """Picks the fittest measured configurations by a preference: explored, not proven."""
+    return await answer.fitted(lambda: picked(answer.service, answer.job, asked))

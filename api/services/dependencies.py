@@ -1,9 +1,12 @@
-"""What routes depend on: the service, a job, a job that the client does not know already."""
+"""What routes depend on: the service, a job of it, and what a stored job has to tell.
+
+What a job does not have yet is refused with 409.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,11 +24,13 @@ from api.http.responses import Exports
 from api.services.job_streams import JobStreams
 from db.jobs.job_store import JobStore
 from db.leases import read_hosts
-from db.schema.job_row import ENDED, JobKind, JobRow
+from db.schema.job_row import ENDED, JobKind, JobRow, JobState
 from db.workloads import workload_documents
+from jobs.queue.lifecycle import is_external
 from jobs.queue.service_settings import ServiceSettings
 from jobs.results.fits import ToBeFitted, without_fitting
 from jobs.results.pages import VERSION
+from optimizer.trials.trial import Trial
 from sampler.bench.builds import DEFAULT_BUILD, installed_build, is_build_name, named_programs
 from sampler.bench.installed import InstalledDbBench
 from sampler.bench.settings import Settings
@@ -33,6 +38,9 @@ from sampler.common.errors import InputError
 
 if TYPE_CHECKING:
     from jobs.external import ExternalJobs
+    from jobs.specification.experiments import PickRequest
+    from jobs.views.answers import PickAnswer
+    from optimizer.results.ranking import ParameterRanking
 
 
 MOST_WAITING = 32
@@ -287,3 +295,81 @@ async def _answer(
 
 
 AnswerDep = Annotated[JobAnswer, Depends(_answer)]
+
+
+_MOST_LIVE = 5000
+MOST_TRIALS = 20_000
+_MOST_LEARNED = 2_000
+
+
+def require_done(job: JobRow) -> None:
+    """Refuses with 409 a job that has no result yet."""
+    if job.state is not JobState.DONE:
+        raise ProblemError(409, f"job {job.id} is {job.state.value}; it has no result yet")
+
+
+def result_of(service: Service, job: JobRow) -> Mapping[str, Any]:
+    """The document of result.json; 409 where the job has none yet."""
+    require_done(job)
+    result = service.store.result(job.id)
+    assert result is not None
+    return result
+
+
+def result_if_done(service: Service, job: JobRow) -> Mapping[str, Any] | None:
+    """The same; None where there is none yet."""
+    return service.store.result(job.id) if job.state is JobState.DONE else None
+
+
+def job_ranking(service: Service, job: JobRow) -> tuple[ParameterRanking, bool]:
+    """What a job knows of its parameters, and whether that is final; 409 for nothing yet."""
+    from optimizer.results.ranking import ParameterRanking
+
+    final = job.state is JobState.DONE
+    document = result_of(service, job) if final else service.store.recall(job.id, "ranking")
+    if document is not None:
+        return ParameterRanking.model_validate(document), final
+    if is_external(job) and 0 < (job.standing or {}).get("done", 0) <= _MOST_LIVE:
+        from jobs.external import live_ranking
+
+        return live_ranking(service.engine, job), final
+    raise ProblemError(409, f"job {job.id} has no ranking yet; it follows the sampling")
+
+
+def measured_trials(
+    service: Service, job: JobRow, *, most: int = MOST_TRIALS, otherwise: str = ""
+) -> Sequence[Trial]:
+    """All trials of a job that are not too many, with its baseline among them.
+
+    ``otherwise`` says what to do where more than ``most`` are too many, and ``MOST_TRIALS`` not.
+
+    Raises:
+        ProblemError: 409, they are too many, or the baseline was not measured yet.
+    """
+    count = sum(service.store.count_trials(job.id).values())
+    if count > most:
+        mend = otherwise if count <= MOST_TRIALS else ""
+        raise ProblemError(409, f"job {job.id} has more than {most:,} trials{mend}")
+    trials = service.store.trials(job.id)
+    if not any(trial.is_baseline and trial.done for trial in trials):
+        raise ProblemError(409, f"job {job.id} has no run of its baseline yet")
+    return trials
+
+
+def picked(service: Service, job: JobRow, asked: PickRequest) -> PickAnswer:
+    """The fittest of all measured configurations by a preference.
+
+    Raises:
+        ProblemError: 409, the job has too many trials, or no run of its baseline yet.
+        InputError: The preference is none, or is for what was not measured.
+    """
+    from jobs.specification.resolved_job import resolve_stored
+    from jobs.views.pick import pick_of_job
+    from optimizer.results.document import Result
+
+    most = _MOST_LEARNED if asked.model else MOST_TRIALS
+    trials = measured_trials(service, job, most=most, otherwise="; omit the model")
+    document = result_if_done(service, job)
+    best = Result.read(document).best if document else None
+    proven = best.trial if best else None
+    return pick_of_job(job.id, resolve_stored(job), trials, asked, proven=proven)

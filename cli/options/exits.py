@@ -126,9 +126,10 @@ def spelled(error: InputError, names: Mapping[str, str]) -> InputError:
     """The error with fields as they are typed: ``--limit``, ``--space parameter[1].low``.
 
     ``names`` are of ``names_typed``; a list's field may be that of an option to be given again.
+    Several errors are in the order in which their options were typed, others last.
     """
     if isinstance(error, InputErrors):
-        return InputErrors([spelled(each, names) for each in error.errors])
+        return InputErrors(sorted((spelled(each, names) for each in error.errors), key=_typed_at))
     field, found = error.field, _FIELD.match(error.field)
     if found and not _FILE.match(field):
         typed = names.get(found[1]) or names.get(found[1].removesuffix("s"))
@@ -138,3 +139,10 @@ def spelled(error: InputError, names: Mapping[str, str]) -> InputError:
             rest = _PLACE.sub("", rest) if typed.startswith("-") else rest
             field = typed + (f" {rest[1:]}" if rest.startswith(".") else rest)
     return InputError(field, as_typed(error.problem, names))
+
+
+def _typed_at(error: InputError) -> int:
+    """The place on the command line of the option that an error is about."""
+    typed = [word.partition("=")[0] for word in sys.argv]
+    option = error.field.partition(" ")[0]
+    return typed.index(option) if option in typed else len(typed)

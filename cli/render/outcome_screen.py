@@ -11,11 +11,13 @@ from rich.text import Text as RichText
 from cli.render.screen import bare_table, if_known, say
 from db.schema.job_row import JobKind
 from jobs.report.changed import contributed_section, explanation_section, warm_start_lines
-from jobs.report.ranking import top_section
+from jobs.report.ranking import importance_lines
 from jobs.report.section import Block, Cell, Items, Section, Table, Text, numbered
 from jobs.report.sections import sections
 from jobs.report.verdict import limit_lines, noise_line, power_lines
-from optimizer.results.document import Contributions, Explanation, Result, tested_fitness
+from optimizer.explained import Explanation
+from optimizer.results.document import Result, tested_fitness
+from optimizer.results.ranking import Contributions
 from sampler.common.text import cleaned
 from sampler.workload.metric_table import shown_in
 
@@ -109,7 +111,7 @@ def print_outcome(
     say(console, "")
     print_section(console, told["reasons"])
     unranked = result.contributions or not result.verdict
-    ranking = [] if unranked else top_section(result).words
+    ranking = [] if unranked else importance_lines(result)
     limits = limit_lines(result) if result.best else []
     power = [] if verbose else power_lines(result)  # it is told with the proof
     say(console, *limits, *told["beside"].words, *power, *ranking[:1])

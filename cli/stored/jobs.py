@@ -255,7 +255,7 @@ def print_job(
 
 
 def _markdown(job: JobPublic, result: dict[str, Any]) -> str:
-    from jobs.report.markdown import markdown_text
+    from jobs.report.section import markdown_text
 
     title = f"Job {job.id}: {job.workload}"
     if job.kind is JobKind.TUNE:

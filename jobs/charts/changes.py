@@ -6,8 +6,8 @@ from typing import Any
 from jobs.charts import chart
 from jobs.results.figures import estimate_words, step_words
 from optimizer.confirmation.paired_tests import Change
+from optimizer.explained import Estimate, Explanation, PathStep
 from optimizer.objective.objective import Term
-from optimizer.results.document import Explanation, PathStep, Predicted
 
 _FARTHEST = 150.0  # percent; an interval that knows nothing would squeeze the others to a line
 Changes = Sequence[tuple[str, Mapping[str, float]]]
@@ -139,11 +139,11 @@ def contributions_chart(explanation: Explanation) -> chart.Chart | None:
     )
 
 
-def _traces(steps: Sequence[PathStep], measured: Sequence[Predicted | None]) -> list[chart.Trace]:
+def _traces(steps: Sequence[PathStep], measured: Sequence[Estimate | None]) -> list[chart.Trace]:
     """A bar for each step, one for all of them, and the measured gains where their bars begin."""
     gains, total = [step.gain for step in steps], steps[-1].fitness
     begins = [0.0, *(step.fitness.expected for step in steps[:-1])]
-    told = [chart.words(step_words(step.model_dump(by_alias=True)), 200) for step in steps]
+    told = [chart.words(step_words(step), 200) for step in steps]
     bars = chart.bar_trace(
         "expected",
         [gain.expected for gain in gains],
@@ -166,10 +166,10 @@ def _traces(steps: Sequence[PathStep], measured: Sequence[Predicted | None]) -> 
     return [bars, whole, diamonds]
 
 
-def _hover(estimates: Sequence[Predicted], names: Sequence[str], color: str) -> dict[str, Any]:
+def _hover(estimates: Sequence[Estimate], names: Sequence[str], color: str) -> dict[str, Any]:
     """The intervals of estimates, and what is told of each."""
     ends = zip(*((each.expected, each.low, each.high) for each in estimates), strict=True)
-    words = (estimate_words(each.model_dump()) for each in estimates)
+    words = (estimate_words(each) for each in estimates)
     return {
         "error_x": chart.interval_bars(*ends, color=color),
         "hovertext": [f"{name}: {said}" for name, said in zip(names, words, strict=True)],
@@ -177,7 +177,7 @@ def _hover(estimates: Sequence[Predicted], names: Sequence[str], color: str) -> 
     }
 
 
-def _colour(gain: Predicted) -> str:
+def _colour(gain: Estimate) -> str:
     if gain.low <= 0 <= gain.high:
         return "@soft"
     return "@accent" if gain.low > 0 else "@second"

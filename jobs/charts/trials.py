@@ -435,13 +435,15 @@ def _memory_title(
 ) -> str:
     if within is None:
         return "No configuration stayed within the baseline's memory"
-    best = max(candidates, key=lambda trial: fitness[trial.number])
-    if best is within:
-        return f"The best single run, trial {best.number}, needs no more memory than the baseline"
+    fittest = max(candidates, key=lambda trial: fitness[trial.number])
+    if fittest is within:
+        return (
+            f"The best single run, trial {fittest.number}, needs no more memory than the baseline"
+        )
     return (
         f"Within the baseline's memory trial {within.number} is best "
-        f"({fitness[within.number]:.0f}); trial {best.number} reaches "
-        f"{fitness[best.number]:.0f} with {format_bytes(best.metrics['memory'])}"
+        f"({fitness[within.number]:.0f}); trial {fittest.number} reaches "
+        f"{fitness[fittest.number]:.0f} with {format_bytes(fittest.metrics['memory'])}"
     )
 
 

@@ -34,7 +34,6 @@ from jobs.views.results import explained_job
 from models import Floats
 from optimizer.budget.power import LEAST_PAIRS
 from optimizer.confirmation.paired_tests import (
-    Change,
     Margins,
     change,
     interval_of_mean,
@@ -42,11 +41,17 @@ from optimizer.confirmation.paired_tests import (
     margins_of,
 )
 from optimizer.confirmation.proof import fitness_by_pair
-from optimizer.explanation import fewer_changes
+from optimizer.explained import (
+    CountedRuns,
+    Estimate,
+    Explanation,
+    JudgedFewest,
+    MeasuredGain,
+    MeasuredPath,
+)
 from optimizer.objective.objective import Metrics, Objective, kept_words
-from optimizer.results.document import tested_fitness
+from optimizer.results.document import Result
 from optimizer.strategies.changes import Changes
-from optimizer.surrogate.predictions import Estimate
 from optimizer.trials.problem import Problem
 from sampler.bench.outcome import TrialState
 from sampler.bench.settings import Settings
@@ -90,14 +95,14 @@ class Design:
 
 def design_of(
     problem: Problem,
-    result: Mapping[str, Any],
-    explanation: Mapping[str, Any],
+    result: Result,
+    explanation: Explanation,
     *,
     runs: int,
     steps: int,
     margin: float,
 ) -> Design:
-    """The runs for the explanation of a job's result.json.
+    """The runs for the explanation of a job whose winner was proven.
 
     So many runs of each configuration, and so many steps of the path, the first ones. The margin
     is the loss that the fewest changes may have, as a share of the winner's fitness.
@@ -109,19 +114,19 @@ def design_of(
         raise InputError("runs", f"{runs} is neither 0 nor from {LEAST_RUNS} to {MOST_RUNS}")
     if not 0 < margin <= 1:
         raise InputError("margin", f"{margin:g} is not within 0 to 1; write for example 10%")
-    best, baseline = result["best"], result["baseline"]["configuration"]
+    best, verdict, baseline = result.best, result.verdict, result.baseline.configuration
+    assert best is not None and verdict is not None
     roles: dict[str, Configuration] = {BASELINE: baseline}
     space = problem.space.at_baseline(baseline)
-    changes = Changes(replace(problem, space=space), best["configuration"])
+    changes = Changes(replace(problem, space=space), best.configuration)
     made: frozenset[str] = frozenset()
-    for place, step in enumerate(explanation["steps"][:steps], start=1):
-        if not step["fixed"]:
-            made |= {change["name"] for change in step["changes"]}
+    for place, step in enumerate(explanation.steps[:steps], start=1):
+        if not step.fixed:
+            made |= {change.name for change in step.changes}
         roles[f"step {place}"] = changes.configuration(made)
-    fewer = fewer_changes({"explanation": explanation})
-    if fewer is not None:
-        roles[MINIMAL] = fewer["configuration"]
-    roles[WINNER] = best["configuration"]
+    if fewer := explanation.fewer:
+        roles[MINIMAL] = fewer.configuration
+    roles[WINNER] = best.configuration
     first: dict[str, str] = {}
     for role in (BASELINE, WINNER, *roles):  # the last step is the winner, and is called so
         first.setdefault(digest(roles[role]), role)
@@ -130,9 +135,9 @@ def design_of(
         configurations={name: roles[name] for name in dict.fromkeys(subjects.values())},
         roles=subjects,
         rounds=runs,
-        margin=margin * (tested_fitness(result["verdict"]) or 0.0),
+        margin=margin * (verdict.tested_fitness or 0.0),
         seed=problem.seed,
-        limit_margins=margins_of(result["verdict"]["limits"]),
+        limit_margins=margins_of([each.document() for each in verdict.limits]),
     )
 
 
@@ -171,8 +176,8 @@ class ExplanationCheck(Experiment):
                 found = super().measure(settings, kept, observer)
             store = JobStore(self.engine)
             explanation = {name: each for name, each in found.document.items() if name != "job"}
-            result = retry(lambda: store.result(self.job)) or {}
-            whole = {**result, "explanation": explanation}
+            stored = retry(lambda: store.result(self.job)) or {}
+            whole = {**stored, "explanation": explanation}
             retry(lambda: store.save_result(self.job, whole, lease=lease))
             keep_report(log, report_html(retry(lambda: job_outcome(self.engine, self.job))))
             return found
@@ -205,10 +210,11 @@ def explanation_check(
             cannot measure it.
         NothingToExplain: Nothing is explained.
     """
-    result = JobStore(engine).result(job.id)
-    assert result is not None
-    explanation = explained_job(engine, job, result)["explanation"]
-    if explanation is None or not explanation["steps"]:
+    stored = JobStore(engine).result(job.id)
+    assert stored is not None
+    result = Result.read(stored)
+    explanation, _ = explained_job(engine, job, result)
+    if explanation is None or not explanation.steps:
         raise NothingToExplain("job", f"job {job.id} has nothing to explain")
     if is_external(job):
         raise InputError("runs", "an external runner measures this job; leave it out")
@@ -220,13 +226,14 @@ def explanation_check(
     environment = environment_of(assembly, settings)
 
     def conclude(sets: Sets) -> Findings:
-        measured = measured_document(assembly, design, sets, explanation)
-        return Findings(document={"job": job.id, **explanation, "measured": measured})
+        measured = measured_path(assembly, design, sets, explanation)
+        told = explanation.model_copy(update={"measured": measured})
+        return Findings(document={"job": job.id, **told.document()})
 
-    before = explanation.get("measured") or {}
+    before = explanation.measured
     identity: dict[str, Any] = {name: environment[name] for name in _MEASURED_ON}
     # Whoever asks for a check that is complete wants new runs.
-    identity |= {"design": design.document(), "after": before.get("ended_at")}
+    identity |= {"design": design.document(), "after": before.ended_at if before else None}
     return ExplanationCheck(
         identity=identity,
         cases=[""],
@@ -240,30 +247,9 @@ def explanation_check(
     )
 
 
-@dataclass(frozen=True)
-class BlockComparison:
-    """One configuration against another, over the rounds that measured both."""
-
-    rounds: int  # how many rounds
-    fitness: Estimate  # the difference; each fitness is against the baseline of its round
-    changes: Mapping[str, Change]  # by metric, the ratio of the two, in percent
-
-
-@dataclass(frozen=True)
-class NotWorse:
-    """Whether the fewest changes are as good as all of them."""
-
-    compared: BlockComparison
-    margin: float  # the loss of fitness that was declared to be small enough, before the runs
-    # Whether the 95% interval of the difference lies above that, every limit is shown to be kept,
-    # and none of its runs failed alone.
-    shown: bool
-    why: str  # one line
-
-
 def compare_blocks(
     objective: Objective, rounds: Sequence[Round], before: str, after: str
-) -> BlockComparison | None:
+) -> MeasuredGain | None:
     """One configuration (``after``) against another, over the runs that ended well.
 
     Neighbours in time are compared, as in the proof: a machine that drifts slows a round's runs
@@ -279,11 +265,11 @@ def compare_blocks(
         for name in whole[0][after]
         if all(name in each[before] and name in each[after] for each in whole)
     ]
-    return BlockComparison(
+    return MeasuredGain(
         rounds=len(whole),
-        fitness=Estimate(mean, mean - half, mean + half),
+        fitness=Estimate(expected=mean, low=mean - half, high=mean + half),
         changes={
-            name: change([(each[before][name], each[after][name]) for each in whole])
+            name: asdict(change([(each[before][name], each[after][name]) for each in whole]))
             for name in names
         },
     )
@@ -296,7 +282,7 @@ def judge_minimal(
     margin: float,
     failed: int = 0,
     margins: Margins | None = MappingProxyType({}),
-) -> NotWorse | None:
+) -> JudgedFewest | None:
     """Whether the fewest changes are not worse than the winner by more than a margin of fitness.
 
     A non-inferiority test at the level of the proof: it passes when the 95% interval of the
@@ -326,7 +312,7 @@ def judge_minimal(
     if not enough:
         why += f"; {LEAST_PAIRS} rounds are needed"
     shown = above and enough and not broken and not failed
-    return NotWorse(compared, margin, shown, why)
+    return JudgedFewest(compared=compared, margin=margin, shown=shown, why=why)
 
 
 def _whole(objective: Objective, rounds: Sequence[Round], before: str, after: str) -> list[Round]:
@@ -347,10 +333,10 @@ def _fitness(objective: Objective, rounds: Sequence[Round], name: str) -> Floats
     return fitness_by_pair(objective, [(each[BASELINE], each[name]) for each in rounds])
 
 
-def measured_document(
-    assembly: ResolvedJob, design: Design, sets: Sets, explanation: Mapping[str, Any]
-) -> dict[str, Any]:
-    """What the runs say of an explanation; the part ``measured`` of its document."""
+def measured_path(
+    assembly: ResolvedJob, design: Design, sets: Sets, explanation: Explanation
+) -> MeasuredPath:
+    """What the runs say of an explanation."""
     objective = assembly.problem.objective
     runs = [run for each in sets.values() for run in each.values()]
     # The metrics of the runs that ended well, round by round, under each of their roles.
@@ -358,7 +344,7 @@ def measured_document(
         {role: runs[name].metrics for role, name in design.roles.items() if runs[name].done}
         for _, runs in sorted(sets.items())
     ]
-    names = [f"step {place}" for place in range(1, len(explanation["steps"]) + 1)]
+    names = [f"step {place}" for place in range(1, len(explanation.steps) + 1)]
     points = [BASELINE, *(name for name in names if name in design.roles)]
     steps = [compare_blocks(objective, rounds, *ends) for ends in pairwise(points)]
     winner = compare_blocks(objective, rounds, BASELINE, WINNER)
@@ -368,17 +354,17 @@ def measured_document(
         minimal = judge_minimal(
             objective, rounds, margin=design.margin, failed=failed, margins=design.limit_margins
         )
-    return {
-        "host": host_name(),
-        "rocksdb": assembly.installed.version if assembly.installed else None,
-        "ended_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "rounds": design.rounds,
-        "runs": {"done": sum(run.done for run in runs), "total": len(runs)},
-        "margin": design.margin,
-        "steps": [step and asdict(step) for step in steps],
-        "winner": winner and asdict(winner),
-        "minimal": minimal and asdict(minimal),
-    }
+    return MeasuredPath(
+        host=host_name(),
+        rocksdb=assembly.installed.version if assembly.installed else None,
+        ended_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        rounds=design.rounds,
+        runs=CountedRuns(done=sum(run.done for run in runs), total=len(runs)),
+        margin=design.margin,
+        steps=steps,
+        winner=winner,
+        minimal=minimal,
+    )
 
 
 def _failed_alone(design: Design, sets: Sets) -> int:

@@ -1,6 +1,6 @@
 """What an experiment found, for a terminal and a page alike: tables, then sentences."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,8 @@ from jobs.report.changed import minimal_lines
 from jobs.report.section import Table, columns
 from jobs.results.figures import estimate_words, figure, metric_amount, share_percent, step_words
 from optimizer.budget.power import p_figure
-from optimizer.results.document import Explanation
+from optimizer.explained import DocumentPart, Explanation, MeasuredGain
+from optimizer.results.document import ProvenChange
 
 
 @dataclass(frozen=True)
@@ -23,39 +24,98 @@ class Told:
     note: str = ""  # how the tables are read
 
 
+class ComparedMetric(ProvenChange):
+    """A metric of a comparison."""
+
+    medians: dict[str, float]  # by side
+    p_holm: float
+    better: str | None  # the side that is shown to be better
+    could_show_percent: float
+
+
+class ComparedCase(DocumentPart):
+    """A workload on one side against another."""
+
+    workload: str
+    before: str
+    after: str
+    metrics: dict[str, ComparedMetric]
+
+
+class ComparisonResult(DocumentPart):
+    """What ``compare`` found."""
+
+    verdict: list[str]
+    tables: list[ComparedCase]
+
+
+class CheckedMetric(DocumentPart):
+    """A metric of an upgrade check: the new build against the old one."""
+
+    old: float
+    new: float
+    change: ProvenChange
+    p_holm: float
+    smallest_change: float  # a share of the old one
+    significant: bool
+    worse: bool
+
+
+class CheckedCase(DocumentPart):
+    """A configuration on both builds."""
+
+    what: str
+    metrics: dict[str, CheckedMetric]
+
+
+class UpgradeResult(DocumentPart):
+    """What ``upgrade-check`` found."""
+
+    verdict: list[str]
+    worse: bool
+    cases: list[CheckedCase]
+
+
+class ComparedFigure(DocumentPart):
+    """A figure of a profiled database beside that of its load."""
+
+    what: str
+    database: float | None
+    load: float | None
+    low: float | None = None  # low, high: 95% interval of the load's mean
+    high: float | None = None
+    verdict: str
+    advice: str
+
+
+class ProfileResult(DocumentPart):
+    """What ``profile --check`` found."""
+
+    fits: bool | None
+    verdict: str
+    rows: list[ComparedFigure]
+
+
 _READ = (
     "Medians; paired differences with 95% intervals; p corrected over all tables (Holm). "
     "Detectable: the minimum detectable change of each metric (80% power)."
 )
 
 
-def told_of(kind: JobKind, result: Mapping[str, Any]) -> Told:
+def told_of(kind: JobKind, document: Mapping[str, Any]) -> Told:
     """What the result of an experiment says.
 
     Raises:
-        LookupError, TypeError, ValueError: It is the result of no such experiment.
+        LookupError, ValueError: It is the result of no such experiment.
     """
-    if kind is JobKind.COMPARE:
-        found = result["tables"]
-        pairs = dict.fromkeys((each["before"], each["after"]) for each in found)
-        tables = [_compared(found, *pair) for pair in pairs]
-        lines = [f"{line}." for line in result["verdict"]]
-        return Told(lines, tables, all(each["metrics"] for each in found), _READ)
-    if kind is JobKind.UPGRADE_CHECK:
-        rows = [row for case in result["cases"] for row in _case(case)]
-        head = (("with", "metric"), ("old", "new", "change (95% interval)", "p"), ("",), _COULD)
-        tables = [Table(columns(*head), rows)] if rows else []
-        return Told(result["verdict"], tables, not result["worse"], _READ if rows else "")
-    if kind is JobKind.PROFILE_CHECK:
-        sides, rows = ("database", "load"), result["rows"]
-        told = [[_beside(row, side) for side in sides] for row in rows]
-        figures = [
-            (row["what"], *each, row["verdict"], row["advice"])
-            for row, each in zip(rows, told, strict=True)
-        ]
-        table = Table(columns(("figure",), sides, ("verdict", "what to do")), figures)
-        return Told([result["verdict"]], [table], bool(result["fits"]))
-    return _explained(result)
+    match kind:
+        case JobKind.COMPARE:
+            return _comparison(ComparisonResult.model_validate(document))
+        case JobKind.UPGRADE_CHECK:
+            return _upgrade(UpgradeResult.model_validate(document))
+        case JobKind.PROFILE_CHECK:
+            return _profile(ProfileResult.model_validate(document))
+    return _explained(Explanation.model_validate(document))
 
 
 FILES = "files"
@@ -66,68 +126,97 @@ def kept_files(store: JobStore, job_id: int) -> Mapping[str, Any]:
     return store.recall(job_id, FILES) or {"cautions": [], "files": {}}
 
 
-def _beside(row: Mapping[str, Any], side: str) -> str:
-    """A figure of a check; of the load with the interval of its mean, if it has one."""
-    value, low, high = row[side], row.get("low"), row.get("high")
-    if value is None:
-        return ""
-    told = figure(value)
-    if side == "database" or low is None or figure(low) == figure(high):
-        return told
-    return f"{told} ({figure(low)} to {figure(high)})"
+def _comparison(found: ComparisonResult) -> Told:
+    pairs = dict.fromkeys((each.before, each.after) for each in found.tables)
+    tables = [_compared(found.tables, *pair) for pair in pairs]
+    lines = [f"{line}." for line in found.verdict]
+    return Told(lines, tables, all(each.metrics for each in found.tables), _READ)
 
 
-_COULD = ("detectable",)
-
-
-def _change(found: Mapping[str, Any], p: float) -> tuple[str, str]:
-    interval = f"({found['low']:+.1f}% to {found['high']:+.1f}%)"
-    return f"{found['percent']:+.1f}% {interval}", p_figure(p)
-
-
-def _compared(tables: Sequence[Mapping[str, Any]], before: str, after: str) -> Table:
+def _compared(cases: Sequence[ComparedCase], before: str, after: str) -> Table:
     rows = [
         (
-            table["workload"],
+            case.workload,
             name,
-            *(metric_amount(row["medians"][side], name) for side in (before, after)),
-            *_change(row, row["p_holm"]),
-            row["better"] or "",
-            share_percent(row["could_show_percent"] / 100),
+            *(metric_amount(metric.medians[side], name) for side in (before, after)),
+            *_change(metric, metric.p_holm),
+            metric.better or "",
+            share_percent(metric.could_show_percent / 100),
         )
-        for table in tables
-        if (table["before"], table["after"]) == (before, after)
-        for name, row in table["metrics"].items()
+        for case in cases
+        if (case.before, case.after) == (before, after)
+        for name, metric in case.metrics.items()
     ]
     change = f"{after} against {before} (95% interval)"
     head = (("workload", "metric"), (before, after, change, "p"), ("better",), _COULD)
     return Table(columns(*head), rows)
 
 
-def _case(case: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    for name, row in case["metrics"].items():
-        yield (
-            case["what"],
+_COULD = ("detectable",)
+
+
+def _change(found: ProvenChange, p: float) -> tuple[str, str]:
+    return f"{found.percent:+.1f}% ({found.low:+.1f}% to {found.high:+.1f}%)", p_figure(p)
+
+
+def _upgrade(found: UpgradeResult) -> Told:
+    rows = [
+        (
+            case.what,
             name.upper(),
-            figure(row["old"]),
-            figure(row["new"]),
-            *_change(row["change"], row["p_holm"]),
-            "worse" if row["worse"] else "better" if row["significant"] else "",
-            share_percent(row["smallest_change"]),
+            figure(metric.old),
+            figure(metric.new),
+            *_change(metric.change, metric.p_holm),
+            "worse" if metric.worse else "better" if metric.significant else "",
+            share_percent(metric.smallest_change),
         )
+        for case in found.cases
+        for name, metric in case.metrics.items()
+    ]
+    head = (("with", "metric"), ("old", "new", "change (95% interval)", "p"), ("",), _COULD)
+    tables = [Table(columns(*head), rows)] if rows else []
+    return Told(found.verdict, tables, not found.worse, _READ if rows else "")
 
 
-def _explained(result: Mapping[str, Any]) -> Told:
-    measured = result["measured"]
-    steps = zip(result["steps"], measured["steps"], strict=False)
-    rows = [(step_words(step), _fitness(found)) for step, found in steps]
-    rows.append(("the winner against the baseline", _fitness(measured["winner"])))
-    done, minimal = measured["runs"], measured["minimal"]
-    line = f"{done['done']} of {done['total']} runs succeeded, on {measured['host']}."
+def _profile(found: ProfileResult) -> Told:
+    rows = [
+        (
+            each.what,
+            "" if each.database is None else figure(each.database),
+            _of_load(each),
+            each.verdict,
+            each.advice,
+        )
+        for each in found.rows
+    ]
+    head = (("figure",), ("database", "load"), ("verdict", "what to do"))
+    return Told([found.verdict], [Table(columns(*head), rows)], bool(found.fits))
+
+
+def _of_load(row: ComparedFigure) -> str:
+    """A figure of the load, with the interval of its mean, if it has one."""
+    if row.load is None:
+        return ""
+    low, high = row.low, row.high
+    if low is None or high is None or figure(low) == figure(high):
+        return figure(row.load)
+    return f"{figure(row.load)} ({figure(low)} to {figure(high)})"
+
+
+def _explained(found: Explanation) -> Told:
+    measured = found.measured
+    if measured is None or measured.runs is None:
+        raise ValueError("the explanation has no runs")
+    rows = [
+        (step_words(step), _fitness(run))
+        for step, run in zip(found.steps, measured.steps, strict=False)
+    ]
+    rows.append(("the winner against the baseline", _fitness(measured.winner)))
+    runs, minimal = measured.runs, measured.minimal
+    line = f"{runs.done} of {runs.total} runs succeeded, on {measured.host}."
     table = Table(columns(("change",), ("fitness, measured",)), rows)
-    well = minimal is None or minimal["shown"]
-    return Told([line, *minimal_lines(Explanation.model_validate(result))], [table], well)
+    return Told([line, *minimal_lines(found)], [table], minimal is None or minimal.shown)
 
 
-def _fitness(found: Mapping[str, Any] | None) -> str:
-    return "too few rounds" if found is None else estimate_words(found["fitness"])
+def _fitness(found: MeasuredGain | None) -> str:
+    return "too few rounds" if found is None else estimate_words(found.fitness)

@@ -64,9 +64,8 @@ from optimizer.evaluation.evaluation import (
     replicated,
     within_limits,
 )
-from optimizer.explanation import fewer_changes
-from optimizer.results.document import Result
-from optimizer.results.result import Conclusion, fitness_by_trial, result_document
+from optimizer.results.document import Export, Result
+from optimizer.results.result import Conclusion, fitness_by_trial, job_result
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Trial
 from sampler.common.atomic_write import atomic_write
@@ -93,33 +92,31 @@ def conclude_job(
 
     ``export`` writes the file of a configuration, with lines of comment at its top; ``tried`` says
     whether a real RocksDB loads it there. Where RocksDB does not take the file, or not as
-    intended, the outcome has none, and ``result["export"]`` says why and holds its text. Else it
-    names what the program sets itself.
+    intended, the outcome has none, and the result's ``export`` says why and holds its text. Else
+    it names what the program sets itself.
     """
-    result = result_document(conclusion, job=specification.document(), environment=environment)
+    result = job_result(conclusion, job=specification.document(), environment=environment)
     options = minimal = fullest = None
-    if result["best"] is not None:
-        comments = describe(problem, Result.read(result), tried=tried)
+    if best := result.best:
         try:
-            options = export(result["best"]["configuration"], comments)
+            options = export(best.configuration, describe(problem, result, tried=tried))
         except ExportRefusedError as refused:  # what was measured is worth as much without it
-            result["export"] = {"refused": str(refused), "options": refused.text}
+            exported = Export(refused=str(refused), options=refused.text)
         else:
-            result["export"] = {"application": application_names(specification.baseline_options)}
-    fewer = fewer_changes(result)
-    if fewer is not None:
+            exported = Export(application=application_names(specification.baseline_options))
+        result = result.model_copy(update={"export": exported})
+    if fewer := result.explanation and result.explanation.fewer:
         try:
-            text = describe_minimal(problem, Result.read(result), tried=tried)
-            minimal = export(fewer["configuration"], text)
+            text = describe_minimal(problem, result, tried=tried)
+            minimal = export(fewer.configuration, text)
         except ExportRefusedError as refused:  # it was never measured, and the best file stands
-            fewer["refused"] = str(refused)
-    full = result["best"] and result["best"]["fullest"]
-    if full:
+            result = result.refusing_minimal(str(refused))
+    if full := result.best and result.best.fullest:
         with suppress(ExportRefusedError):
-            text = describe_fullest(problem, Result.read(result), tried=tried)
-            fullest = export(full["configuration"], text)
-    fitness = fitness_by_trial(conclusion)
-    return JobOutcome(result, options, fitness, tuple(conclusion.history), minimal, fullest)
+            text = describe_fullest(problem, result, tried=tried)
+            fullest = export(full.configuration, text)
+    fitness, trials = fitness_by_trial(conclusion), tuple(conclusion.history)
+    return JobOutcome(result.document(), options, fitness, trials, minimal, fullest)
 
 
 def report_html(finished: JobOutcome) -> str:
@@ -146,12 +143,13 @@ def write_artifacts(finished: JobOutcome, out: Path) -> list[Path]:
     Where nothing was proven better there is no OPTIONS file, and those of an earlier job go. Where
     one cannot be written, an InputError, nothing is lost: they are made of what the database has.
     """
+    result = Result.read(finished.result)
     files: dict[str, str | bytes | None] = {
         OPTIONS: finished.options,
-        DIFFERENCE: difference_of(finished.result["job"], finished.options),
+        DIFFERENCE: difference_of(result.job.baseline_options, finished.options),
         MINIMAL: finished.minimal,
         FULLEST: finished.fullest,
-        REFUSED: (finished.result.get("export") or {}).get("options"),
+        REFUSED: result.export.options,
         RESULT: json_text(finished.result),
         TRIALS: trials_csv(finished.trials, finished.fitness),
         REPORT: whole_page(report_html(finished)),
@@ -177,11 +175,11 @@ def content(finished: JobOutcome) -> dict[str, Any]:
     """All that the page's template draws: what decides, and an appendix."""
     result = Result.read(finished.result)
     job, told = result.job, sections(result)
-    asked = (job["workload"]["name"], job["space"]["name"], job["objective"]["name"])
+    asked = (job.workload.name, job.space["name"], job.objective["name"])
     appendix = [
         *(told[name] for name in ("proof", "limits", "path", "contributed")),
         *_sections_of_trials(finished, result),
-        environment_section(result.environment),
+        environment_section(result.environment.document()),
         *(_file_sections(finished, result) if finished.options else ()),
     ]
     return {
@@ -190,7 +188,7 @@ def content(finished: JobOutcome) -> dict[str, Any]:
         "intro": _intro(result),
         "verdict": told["verdict"],
         "open": result.best is None,
-        "warnings": result.environment.get("warnings") or (),
+        "warnings": result.environment.warnings,
         "front": [each for each in (*(told[name] for name in _FRONT), top_section(result))
                   if each.blocks],
         "appendix": [section for section in appendix if section.blocks],
@@ -199,25 +197,23 @@ def content(finished: JobOutcome) -> dict[str, Any]:
 
 def _intro(result: Result) -> str:
     """What was asked for, in a few sentences."""
-    job, load = result.job, result.job["workload"]
-    lines = [f"{load.get('help') or 'Your own benchmark'}."]
-    if settle := load.get("settle"):
-        scale = job.get("scale") or load.get("scale")
-        whole = f"with 1/{scale} of the data and of the byte-sized options"
+    job, load = result.job, result.job.workload
+    lines = [f"{load.help or 'Your own benchmark'}."]
+    if load.settle:
+        whole = f"with 1/{job.ran_scale} of the data and of the byte-sized options"
         where = confirmation_words(result.confirmation) or (
-            f"Measured {'at full scale' if scale == 1 else whole}"
+            f"Measured {'at full scale' if job.ran_scale == 1 else whole}"
         )
-        waits = "all compactions finished" if settle == "wait" else (
+        waits = "all compactions finished" if load.settle == "wait" else (
             "pending compactions are not counted"
         )  # fmt: skip
-        lines.append(f"{where}; {waits} (settle = {settle}).")
-    minutes = result.time.get("wall_seconds", 0.0) / 60
+        lines.append(f"{where}; {waits} (settle = {load.settle}).")
     lines.append(
-        f"Strategy {job['strategy']}, seed {job['seed']}, {result.trials.get('total', 0)} runs "
-        f"in {minutes:.0f} min."
+        f"Strategy {job.strategy}, seed {job.seed}, {result.trials.total} runs "
+        f"in {result.time.wall_seconds / 60:.0f} min."
     )
-    own = job.get("baseline") or job["space"].get("baseline", "library")
-    file = "your OPTIONS file" if job.get("baseline_options") else _BASELINES.get(own, own)
+    own = job.baseline or job.space.get("baseline", "library")
+    file = "your OPTIONS file" if job.baseline_options else _BASELINES.get(own, own)
     return " ".join([*lines, f"Baseline: {file}."])
 
 
@@ -250,17 +246,18 @@ def _sections_of_trials(finished: JobOutcome, result: Result) -> list[Section]:
     kept = within_limits(objective, baseline.metrics, points) if baseline else {}
     breaking = points.keys() - kept.keys()
     on_front = front_of(objective, baseline, trials) if baseline else Front((), ())
-    space = space_from_document(result.job["space"]).by_name
+    space = space_from_document(result.job.space).by_name
     byte_sized = frozenset(name for name, each in catalogue().items() if each.is_bytes)
     configurations, mean = each_once(trials, fitness)
     allowed = {number: value for number, value in mean.items() if number not in breaking}
     repeats = len(replicated(trials))
     level = baseline.metrics.get("memory") if baseline else None
+    proved = result.baseline.metrics
     memory = of_trials.memory_chart(
         configurations,
         allowed,
         baseline=level,
-        budget=result.job.get("memory") or result.baseline.metrics.get("memory"),
+        budget=result.job.memory or proved.get("memory"),
         winner=winner,
     )
     within = of_trials.best_within(configurations, allowed, level) if level else None

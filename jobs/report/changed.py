@@ -10,15 +10,9 @@ from jobs.charts.chart import drawable
 from jobs.report.section import Cell, Column, Section, Table, Text, columns
 from jobs.report.verdict import some, traded_rows
 from jobs.results.figures import estimate_words, option_value, step_words
-from optimizer.results.document import (
-    Contributions,
-    Explanation,
-    FewestChanges,
-    OptionChange,
-    PathStep,
-    Predicted,
-    Result,
-)
+from optimizer.explained import Estimate, Explanation, FewestChanges, PathStep
+from optimizer.results.document import OptionChange, Result
+from optimizer.results.ranking import Contributions
 from sampler.rocksdb.parameters import Parameter, catalogue
 from sampler.workload.metric_table import READS
 
@@ -72,7 +66,7 @@ def _gained(row: OptionChange) -> Cell:
     """What a change gains by the models, and what else is known of it; else its reason."""
     if row.gain is None:
         return Cell(row.reason)
-    words, reason = _gain(row.gain), row.reason.removeprefix("predicted fitness ")
+    words, reason = estimate_words(row.gain), row.reason.removeprefix("predicted fitness ")
     return Cell(words, reason.removeprefix(words).strip(" ,") if reason.startswith(words) else "")
 
 
@@ -213,9 +207,9 @@ def explanation_section(explanation: Explanation, metrics: list[str]) -> Section
     rows = [
         (
             str(place),
-            step_words(step.model_dump(by_alias=True)),
-            _gain(step.gain),
-            *([_gain(run.fitness) if run else ""] if runs else []),
+            step_words(step),
+            estimate_words(step.gain),
+            *([estimate_words(run.fitness) if run else ""] if runs else []),
             *(_metric(step.metrics.get(name)) for name in metrics),
             _needed(step, explanation.minimal),
         )
@@ -223,8 +217,8 @@ def explanation_section(explanation: Explanation, metrics: list[str]) -> Section
         if step is not None
     ]
     winner = measured.winner if measured else None
-    total = [_gain(winner.fitness) if winner else ""] if runs else []
-    everything = ("", "all of them: the winner", _gain(explanation.predicted))
+    total = [estimate_words(winner.fitness) if winner else ""] if runs else []
+    everything = ("", "all of them: the winner", estimate_words(explanation.predicted))
     rows.append((*everything, *total, *("" for _ in metrics), ""))
     lines = [*minimal_lines(explanation), basis_words(explanation)]
     chart = drawable([contributions_chart(explanation)])
@@ -232,11 +226,7 @@ def explanation_section(explanation: Explanation, metrics: list[str]) -> Section
     return Section("path", _PATH, [*texts, *chart, Table(table_columns, rows)])
 
 
-def _gain(estimate: Predicted) -> str:
-    return estimate_words(estimate.model_dump())
-
-
-def _metric(estimate: Predicted | None) -> str | Cell:
+def _metric(estimate: Estimate | None) -> str | Cell:
     if estimate is None:
         return "n/a"
     return Cell(f"{estimate.expected:+.1f}%", f"{estimate.low:+.1f} to {estimate.high:+.1f}")
@@ -251,7 +241,7 @@ def _needed(step: PathStep, minimal: FewestChanges | None) -> str:
 def basis_words(explanation: Explanation) -> str:
     """What the figures rest on."""
     said = (
-        f"Predicted by models of {explanation.trials} trials, with 95% intervals; each step "
+        f"Estimate by models of {explanation.trials} trials, with 95% intervals; each step "
         "adds to those before it, and where options depend on each other another order divides "
         "the gain differently"
     )
@@ -272,11 +262,11 @@ def minimal_lines(explanation: Explanation) -> list[str]:
             return ["The only change is kept: the trials do not show it to be unnecessary."]
         return [f"All {count} changes are kept: the trials show none of them to be unnecessary."]
     loss = minimal.loss
-    against = {"expected": -loss.expected, "low": -loss.high, "high": -loss.low}
+    against = Estimate(expected=-loss.expected, low=-loss.high, high=-loss.low)
     lines = [
         f"By the models, {len(minimal.kept)} of the {count} changes suffice: "
         f"{some(minimal.kept)}. Not needed: {some(minimal.dropped)}.",
-        "Predicted fitness with these changes alone, relative to the winner: "
+        "Estimate fitness with these changes alone, relative to the winner: "
         f"{estimate_words(against)} (allowed: {-minimal.noise:.0f}).",
     ]
     if minimal.refused:

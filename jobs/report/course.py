@@ -36,12 +36,11 @@ def phases_section(result: Result, trials: Sequence[Trial]) -> Section:
         )
         for row in phase_rows(trials, result)
     ]
-    done, total = (result.trials.get(name, 0) for name in ("done", "total"))
-    wall, bench = (result.time.get(name, 0.0) for name in ("wall_seconds", "bench_seconds"))
+    counts, time = result.trials, result.time
     given = sum(trial.given for trial in trials)
     line = (
-        f"{done} of {total} runs succeeded. {wall:.0f} s in total, {bench:.0f} s of them in the "
-        "benchmark."
+        f"{counts.done} of {counts.total} runs succeeded. {time.wall_seconds:.0f} s in total, "
+        f"{time.bench_seconds:.0f} s of them in the benchmark."
     )
     if given:
         line += f" {given} trials were imported, measured before the job."
@@ -101,7 +100,7 @@ def _drift(noise: BaselineNoise) -> str:
 
 def hosts_section(result: Result) -> Section:
     """Each host's own baseline; without blocks of a job on one host."""
-    machines = result.environment.get("hosts") or {}
+    machines = result.environment.hosts
     metrics = [name for term in result.terms for name in (term, "spread")]
     titles = columns(("host",), ("trials", "baseline runs", *metrics), ("CPU", "note"))
     rows = []
@@ -123,7 +122,7 @@ def hosts_section(result: Result) -> Section:
 
 
 def environment_section(environment: Mapping[str, Any]) -> Section:
-    """The machine and the RocksDB that measured."""
+    """The machine and the RocksDB that measured, and warnings about them."""
     apart = ("warnings", "hosts", "build", "builds")
     rows = [
         (name, format_bytes(value) if name == "memory_bytes" and value else str(value))
@@ -134,10 +133,14 @@ def environment_section(environment: Mapping[str, Any]) -> Section:
         asserts = "on" if build["assertions"] else "off"
         codecs = ", ".join(build["codecs"])
         rows.append(("build", f"SHA-256 {build['digest'][:16]}, assertions {asserts}, {codecs}"))
-    if hosts := environment.get("hosts"):
-        rows.append(("hosts", ", ".join(sorted(hosts))))
-    rows += [("warning", warning) for warning in environment.get("warnings") or ()]
-    return Section("environment", "Environment", [Table(columns(("name", "value")), rows)])
+    if machines := environment.get("hosts"):
+        rows.append(("hosts", ", ".join(sorted(machines))))
+    warnings = [Text(warning, "warn") for warning in environment.get("warnings") or ()]
+    known = Table(columns(("name", "value")), rows) if rows else Text(_NOT_BEGUN)
+    return Section("environment", "Environment", [*warnings, known])
+
+
+_NOT_BEGUN = "Available once the job has begun."
 
 
 @dataclass(frozen=True)
@@ -192,7 +195,7 @@ def phase_rows(trials: Sequence[Trial], result: Result) -> list[PhaseRow]:
 
 def _guided(result: Result) -> bool:
     try:
-        return named_strategy(result.job["strategy"]).has_models
+        return named_strategy(result.job.strategy).has_models
     except InputError:  # one of another version
         return False
 
@@ -228,16 +231,16 @@ def _why_ended(phase: Phase, runs: Mapping[Phase, Sequence[Trial]], result: Resu
 def _explored_as_planned(own: Sequence[Trial], result: Result, *, last: bool) -> str:
     explored, repeats = sum(t.purpose is Purpose.CANDIDATE for t in own), len(replicated(own))
     new = explored - repeats
-    job, planned = result.job, result.plan.get("explore")
+    job, planned = result.job, result.plan.explore
     unproven = "; nothing could be confirmed" if last else ""
     if planned is None:
         return f"{new} new configurations were tried{unproven}"
     if explored >= planned:
         twice = f", {repeats} of it to repeat doubtful results" if repeats else ""
         return f"the budget for new configurations, {planned}, was used{twice}{unproven}"
-    search = job.get("search") or {}
+    search = job.search or {}
     if any(search.get(name) for name in ("stop_early", "generations", "fitness")):
         return f"the search stopped early, as its settings allow, after {new} configurations"
-    if job.get("minutes") is not None:
+    if job.minutes is not None:
         return "the remaining time was needed for the confirmation"
     return f"{new} of {planned} planned configurations were tried{unproven}"

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from db.schema.job_row import JobRow
 from jobs.report.changed import beside_section, changed_options
-from jobs.report.section import Block, Code, Items, Section, Table, Text, columns
-from jobs.report.verdict import change_words, limit_lines, price_lines, verdict_section
+from jobs.report.section import Block, Cell, Code, Items, Section, Table, Text, columns
+from jobs.report.verdict import change_words, limit_lines, memory_lines, verdict_section
 from jobs.results.figures import option_value, value_words
 from jobs.specification.resolved_job import resolve_stored
 from optimizer.results.document import OptionChange, Result
@@ -81,9 +81,60 @@ def options_diff(job: JobRow, result: Result, text: str) -> list[OptionLine]:
     return lines
 
 
+def difference_section(result: Result, diff: Sequence[OptionLine], steps: Steps) -> Section:
+    """Each option that the file changes: both values, its rank, how it is applied, and why.
+
+    ``steps`` are those of ``diff``, in its order.
+    """
+    title = "What the file changes"
+    if not diff:
+        return Section("diff", title, [Text("No option in the file differs from the baseline.")])
+    best = result.best
+    why = {each.name: each.reason for each in best.changes} if best else {}
+    rank = {each.name: str(each.rank) for each in result.parameters}
+    rows: list[Sequence[str | Cell]] = [
+        (
+            Cell(line.key, line.section, anchor=f"option-{line.key}"),
+            _file_value(line, line.before),
+            _file_value(line, line.after),
+            Cell(rank[line.parameter], link="parameter", to=line.parameter)
+            if line.parameter in rank
+            else "-",
+            how.how if how else "not known",
+            how.when if how else "not known",
+            why.get(line.parameter or "", ""),
+            line.help,
+        )
+        for line, (_, how) in zip(diff, steps.rows, strict=True)
+    ]
+    titles = (("option", "baseline", "this file"), ("rank",), _HOW)
+    caption = "OPTIONS.ini compared with the baseline's file, at full scale."
+    if best:
+        caption += f" Measured in trial {best.trial}."
+    outside = [Text(line) for line in outside_lines(result)]
+    return Section("diff", title, [Table(columns(*titles), rows, caption), *outside])
+
+
+_HOW = ("changed by", "takes effect", "why", "description")
+
+
+def _file_value(line: OptionLine, said: str | None) -> Cell:
+    """What a file says of an option; else RocksDB's own value."""
+    value = said if said is not None else line.default
+    notes = []
+    if line.is_bytes and value is not None and value.isdecimal() and int(value) >= _KIB:
+        notes.append(format_bytes(int(value)) + ("/s" if line.key.endswith("_rate") else ""))
+    if said is None:
+        notes.append("RocksDB's default")
+    return Cell("not set" if value is None else value, ", ".join(notes))
+
+
+_KIB = 1024
+
+
 def steps_of_best(result: Result, text: str) -> Steps:
     """How what the best configuration changes is applied, by the job's file."""
-    file = read_user_options(text, family=result.job.get("column_family"))
+    file = read_user_options(text, family=result.job.column_family)
     known, best = catalogue(), result.best.configuration if result.best else {}
     changed = changed_options(result.baseline.configuration, best)
     places = [
@@ -157,20 +208,20 @@ def file_section(
     result: Result, files: Sequence[tuple[str, str | None]], *, folded: bool = True
 ) -> Section:
     """How to use the OPTIONS file, where it holds, and the files by their titles."""
-    job, load = result.job, result.job["workload"]
-    scale = job.get("scale") or load.get("scale")
+    scale, load = result.job.ran_scale, result.job.workload
     where = f"measured {f'at scale 1/{scale} ' if scale else ''}"
-    if result.confirmation:
-        where = f"confirmed at scale 1/{result.confirmation['scale']} "
-    rocksdb = result.environment.get("rocksdb")
-    loaded = "on your own machines; RocksDB has not loaded this file yet"
+    if result.confirmed_scale:
+        where = f"confirmed at scale 1/{result.confirmed_scale} "
+    rocksdb = result.environment.rocksdb
+    who = "by your own command" if load.command else "by your own runner"
+    loaded = f"{who}; RocksDB has not loaded this file yet"
     if rocksdb:
         loaded = f"with RocksDB {rocksdb}, which has loaded this file"
     lines = [
         "From a terminal: `rocktune options ID > OPTIONS.ini`. Keep your present OPTIONS file. "
         "Open a copy of your database with the new one (`rocksdb::LoadOptionsFromFile`) and run "
         "your own load on it, then use it in your program.",
-        f"The file is at full scale. It was {where}on the workload {load['name']} {loaded}. "
+        f"The file is at full scale. It was {where}on the workload {load.name} {loaded}. "
         "Results differ with another load, machine or version: test the file on a copy of your "
         "database first, with your own load.",
     ]
@@ -189,21 +240,16 @@ def describe(problem: Problem, result: Result, *, tried: bool) -> list[str]:
     if problem.confirm is not None:
         scales = f"searched at scale 1/{workload.scale}, confirmed at 1/{problem.confirm.scale}"
     how = f" (settle = {workload.settle}, {scales})" if workload.by_db_bench else ""
-    terms = ", ".join(
-        f"{term.metric} {change_words(best.change[term.metric])}"
-        for term in problem.objective.terms
-    )
-    reads = ", ".join(
-        f"{name} {change_words(best.change[name])}" for name in READS if name in best.change
-    )
+    named = [*(term.metric for term in problem.objective.terms), *READS]
+    told = ", ".join(f"{name} {change_words(best.change[name])}" for name in named
+                     if name in best.change)  # fmt: skip
     why = [f"{_set_to(row)}: {row.reason}" for row in best.changes]
     lines = [
         *(verdict_section(result).words if result.verdict else []),
         f"Tuned by Rocktune for the workload {workload.name}{how}, "
         f"objective {problem.objective.name}",
-        f"Changes with 95% intervals: {terms}",
-        *([f"Reads of the settled trees (measured, not tuned): {reads}"] if reads else []),
-        *price_lines(result),
+        f"Changes with 95% intervals: {told}",
+        *memory_lines(result),
         *(["Changed options, with reasons:", *why] if why else []),
         *beside_section(result).words,
     ]

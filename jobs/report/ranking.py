@@ -78,27 +78,36 @@ def anova_line(ranking: ParameterRanking) -> str | None:
 
 
 def top_section(result: Result) -> Section:
-    """The five most important parameters; the first line names them."""
-    title = "Most important parameters"
+    """The five most important parameters, with their shares of each metric."""
+    lines = importance_lines(result)
+    if result.contributions or not result.by_models:
+        return Section("importance", _TOP_TITLE, [Text(line) for line in lines])
+    table = _shares_table(result, list(result.forest), TOP)
+    return Section("importance", _TOP_TITLE, [table, *(Text(line) for line in lines[1:])])
+
+
+_TOP_TITLE = "Most important parameters"
+
+
+def importance_lines(result: Result) -> list[str]:
+    """The five most important parameters in one line, and how far to trust their order."""
     if result.contributions:
-        line = "The greedy strategy varies one parameter at a time, so it does not rank them."
-        return Section("importance", title, [Text(line)])
+        return ["The greedy strategy varies one parameter at a time, so it does not rank them."]
     known = {metric: r2 for metric, r2 in result.ranked_r2.items() if r2 is not None}
     of = "trials" if result.by_models else "random configurations"
     if not known:
-        line = f"{title}: unknown, too few {of} (at least 10 must succeed)."
-        return Section("importance", title, [Text(line)])
+        return [f"{_TOP_TITLE}: unknown, too few {of} (at least 10 must succeed)."]
     top = ", ".join(row.name for row in result.parameters[:TOP])
     shown = ", ".join(f"{metric} {r2:.2f}" for metric, r2 in known.items())
     doubt = "" if min(known.values()) >= LEAST_R2 else f"; unreliable, needs more {of}"
-    lines = [f"{title}, changed or not: {top} (R2 on unseen trials: {shown}{doubt})."]
+    lines = [f"{_TOP_TITLE}, changed or not: {top} (R2 on unseen trials: {shown}{doubt})."]
     if trust := trust_lines(result):
         lines.append(f"How far to trust the order: {'; '.join(trust)}.")
     if apart := [line.partition(";")[0] for line in disagreement_lines(result)]:
         lines.append(f"Forest and process disagree: {'; '.join(apart)} (rocktune parameters).")
     if words := anova_line(result):
         lines.append(f"{words}.")
-    return Section("importance", title, [Text(line) for line in lines])
+    return lines
 
 
 def brief_section(ranking: ParameterRanking, metric: str | None = None) -> Section:
@@ -106,13 +115,7 @@ def brief_section(ranking: ParameterRanking, metric: str | None = None) -> Secti
     if metric and ranking.models:
         table = _metric_table(ranking, metric)
     else:
-        metrics = [metric] if metric else list(ranking.forest)
-        tested = [Column(name, figures=True, under="p") for name in metrics]
-        rows: list[Sequence[str | Cell]] = [
-            (str(place), _named(row), *(_brief(ranking, row, name) for name in metrics))
-            for place, row in enumerate(ranking.parameters, start=1)
-        ]
-        table = Table([Column("", figures=True), Column("parameter"), *tested], rows)
+        table = _shares_table(ranking, [metric] if metric else list(ranking.forest))
     if ranking.models:
         lines = ["Share of the variance over the whole space, and p-value of no effect (Holm)."]
         lines += [f"{line}." for line in trust_lines(ranking)]
@@ -130,6 +133,18 @@ def brief_section(ranking: ParameterRanking, metric: str | None = None) -> Secti
         unknown = None in r2.values()
     lines += [_UNKNOWN] if unknown else []
     return Section("ranking", "Parameter importance", [table, *(Text(line) for line in lines)])
+
+
+def _shares_table(
+    ranking: ParameterRanking, metrics: Sequence[str], most: int | None = None
+) -> Table:
+    """The first parameters, ``most`` at most, with the figure that ranks them by each metric."""
+    tested = [Column(name, figures=True, under="p") for name in metrics]
+    rows: list[Sequence[str | Cell]] = [
+        (str(place), _named(row), *(_brief(ranking, row, name) for name in metrics))
+        for place, row in enumerate(ranking.parameters[:most], start=1)
+    ]
+    return Table([Column("", figures=True), Column("parameter"), *tested], rows)
 
 
 def _brief(ranking: ParameterRanking, row: ParameterImportance, metric: str) -> Cell:

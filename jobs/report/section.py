@@ -5,7 +5,7 @@ that a sentence stands in one place.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle
 from typing import ClassVar, Literal
@@ -47,6 +47,7 @@ class Cell:
     under: str = ""
     mark: str = ""  # ``better``, ``worse`` or ``not significant``
     link: Literal["", "trial", "parameter"] = ""
+    to: str = ""  # which of these it leads to, where its text does not say so
     anchor: str = ""  # by which a link finds the row that begins with it
 
 
@@ -124,3 +125,51 @@ def _numbered(block: Block, job: object) -> Block:
         case Items():
             return replace(block, lines=[numbered(line, job) for line in block.lines])
     return block
+
+
+_MARKUP = re.compile(r"`[^`]+`|[\\*<|\[]")
+
+_BAR = re.compile(r"(?<!\\)\|")  # ends a cell, in backticks too
+
+
+def markdown_text(title: str, sections: Iterable[Section]) -> str:
+    """The sections that say something as Markdown, for a ticket or a wiki, without plots."""
+    parts = [f"# {_escaped(title)}"]
+    for section in sections:
+        if blocks := [text for text in map(_markdown_block, section.blocks) if text]:
+            parts += [f"## {_escaped(section.title)}", *blocks]
+    return "\n\n".join(parts)
+
+
+def _markdown_block(block: Block) -> str:
+    match block:
+        case Text(style="strong"):
+            return f"**{_escaped(block.words)}**"
+        case Text():
+            return _escaped(block.words)
+        case Items():
+            return "\n".join(f"- {_escaped(line)}" for line in block.lines)
+        case Code():
+            return f"```\n{block.text}\n```"
+        case Table():
+            return _markdown_table(block)
+    return ""
+
+
+def _markdown_table(table: Table) -> str:
+    head = [f"{each.name} {each.under}".strip() for each in table.columns]
+    ways = ["---:" if each.figures else "---" for each in table.columns]
+    rows = [[_markdown_cell(each) for each in row] for row in table.rows]
+    lines = [f"| {' | '.join(row)} |" for row in (map(_escaped, head), ways, *rows)]
+    return "\n".join([*lines, *(["", _escaped(table.caption)] if table.caption else [])])
+
+
+def _markdown_cell(cell: str | Cell) -> str:
+    if isinstance(cell, Cell):
+        cell = ", ".join(filter(None, (cell.text, cell.under, cell.mark)))
+    return _BAR.sub(r"\|", _escaped(cell))
+
+
+def _escaped(words: str) -> str:
+    """Markup as text; what stands in backticks is a command to paste, and stays as it is."""
+    return _MARKUP.sub(lambda each: each[0] if each[0][0] == "`" else f"\\{each[0]}", words)

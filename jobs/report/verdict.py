@@ -99,8 +99,21 @@ def trade_section(result: Result) -> Section:
             "many intervals one may exclude 0 by chance; the marks allow for that (Holm's "
             "correction)."
         )
+    named = {row.metric for row, _ in rows}
+    tails = [
+        f"{name} {amount_with_unit(level[name], name)} -> {amount_with_unit(now, name)} "
+        f"({change_words(verdict.change[name])})"
+        for name in _TAILS
+        if name in verdict.change and name in level and name not in named
+        and (now := verdict.metrics.get(name)) is not None
+    ]  # fmt: skip
+    if tails:
+        note += f" Latencies, not judged: {', '.join(tails)}."
     table = Table(_columns(result), cells)
     return Section("trade", "Gains and costs", [table, Text(note, "dim")])
+
+
+_TAILS = ("write_p99", "read_p99")
 
 
 def _columns(result: Result) -> list[Column]:
@@ -260,16 +273,18 @@ def _bound(limit: JudgedLimit) -> str:
 
 def price_lines(result: Result) -> list[str]:
     """A sentence each on losses over 20%, on memory, and on why reads were not measured."""
-    verdict = result.verdict
+    lost = result.verdict.price.losses if result.verdict else []
+    level = result.baseline.metrics
+    rows = [f"{row.name} {change_words(row, row.metric, level.get(row.metric))}" for row in lost]
+    return [*([f"Costs over 20%: {', '.join(rows)}."] if rows else []), *memory_lines(result)]
+
+
+def memory_lines(result: Result) -> list[str]:
+    """A sentence each on memory, and on why reads were not measured."""
+    verdict, level = result.verdict, result.baseline.metrics
     if verdict is None:
         return []
-    lost, unread, lines = verdict.price.losses, verdict.price.not_measured, []
-    level = result.baseline.metrics
-    if lost:
-        rows = ", ".join(
-            f"{row.name} {change_words(row, row.metric, level.get(row.metric))}" for row in lost
-        )
-        lines.append(f"Costs over 20%: {rows}.")
+    unread, lines = verdict.price.not_measured, []
     amounts = {
         name: f"{metric_amount(level[name], name)} -> {metric_amount(now, name)} "
         f"({change_words(verdict.change[name])})"
@@ -317,10 +332,10 @@ def reasons_section(result: Result) -> Section:
     verdict = result.verdict
     lines: list[str] = []
     if verdict is None:
-        done, total = (result.trials.get(name, 0) for name in ("done", "total"))
+        counts = result.trials
         lines.append(
             "No new configuration could be compared with the baseline: "
-            f"{done} of {total} runs succeeded."
+            f"{counts.done} of {counts.total} runs succeeded."
         )
     elif result.best is None:
         if only_limits_failed(result):
@@ -403,7 +418,7 @@ def _next_steps(result: Result, out: Path | None) -> Iterator[str]:
 def _how_taken(result: Result) -> Iterator[str]:
     """How a running database takes the changes."""
     rows = [row for row in (result.best.changes if result.best else ()) if row.apply]
-    at_once = [row.name for row in rows if row.apply and row.apply["call"]]
+    at_once = [row.name for row in rows if row.apply and row.apply.call]
     restart = ", ".join(row.name for row in rows if row.name not in at_once)
     if at_once:
         later = f"; these need a restart or more: {restart}" if restart else ""

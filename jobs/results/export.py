@@ -1,8 +1,5 @@
 """The OPTIONS file that is handed over: at production scale, tried with the real db_bench."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from jobs.results.output_folder import OPTIONS
 from sampler.bench.bench_plan import BenchPlan, effective_values, unmet_values
 from sampler.bench.installed import InstalledDbBench, try_options
@@ -100,12 +97,8 @@ def _patched(own: str, wanted: OptionsFile, comments: list[str]) -> tuple[str, O
     return text, found
 
 
-def difference_of(job: Mapping[str, Any], options: str | None) -> str | None:
-    """What a job's OPTIONS file changes in the user's own; None where either is not there.
-
-    ``job`` is its specification as result.json holds it.
-    """
-    own = job.get("baseline_options")
+def difference_of(own: str | None, options: str | None) -> str | None:
+    """What a job's OPTIONS file changes in the user's own; None where either is not there."""
     if own is None or options is None:
         return None
     return difference(as_it_was(own), options, names=("OPTIONS", OPTIONS))

@@ -1,11 +1,16 @@
 """Figures as people read them: on reports and pages, and in the terminal."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sampler.common.text import format_bytes
 from sampler.rocksdb.parameters import Parameter, catalogue
 from sampler.workload.metric_table import BYTES, metric_unit
+
+if TYPE_CHECKING:
+    from optimizer.explained import Estimate, PathStep
 
 
 def figure(value: float | None) -> str:
@@ -43,20 +48,20 @@ def value_words(value: Any, parameter: Parameter | None) -> str:
     return shown if shown == str(value) else f"{value} ({shown})"
 
 
-def estimate_words(estimate: Mapping[str, float]) -> str:
+def estimate_words(estimate: Estimate) -> str:
     """A figure of fitness with its interval."""
-    return f"{estimate['expected']:+z.0f} [{estimate['low']:+z.0f}, {estimate['high']:+z.0f}]"
+    return f"{estimate.expected:+z.0f} [{estimate.low:+z.0f}, {estimate.high:+z.0f}]"
 
 
-def step_words(step: Mapping[str, Any]) -> str:
+def step_words(step: PathStep) -> str:
     """All that changes in a step, as ``write_buffer_size 64 MiB -> 32 MiB``."""
     changes = []
-    for change in step["changes"]:
-        known = catalogue().get(change["name"])
-        before, after = (option_value(change[side], known) for side in ("from", "to"))
-        changes.append(f"{change['name']} {before} -> {after}")
+    for change in step.changes:
+        known = catalogue().get(change.name)
+        before, after = (option_value(side, known) for side in (change.before, change.after))
+        changes.append(f"{change.name} {before} -> {after}")
     said = " and ".join(changes)
-    return f"{said} (fixed by the space)" if step["fixed"] else said
+    return f"{said} (fixed by the space)" if step.fixed else said
 
 
 def signed(value: float | None) -> str:

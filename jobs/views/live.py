@@ -56,19 +56,19 @@ class JobSeries:
         return max(sorted(found), key=self.fitness.__getitem__, default=None)
 
 
-def job_series_of(engine: Engine, row: JobRow) -> JobSeries | None:
+def job_series_of(engine: Engine, job: JobRow) -> JobSeries | None:
     """The course of a job; None before a run of its baseline has ended well."""
-    objective = objective_from_document(row.specification["objective"])
+    objective = objective_from_document(job.specification["objective"])
     others = not set(objective.metrics) <= set(MAIN_METRICS)
     with reading(engine) as connection:
-        own = read_baseline_runs(connection, row.id)
+        own = read_baseline_runs(connection, job.id)
         if not own:
             return None
         baseline = summarise(own)
         # What the machine's state corrects is told by the state of each run.
         others = others or any(own.machine.coefficients for own in baseline.hosts.values())
-        runs = read_course(connection, row.id, others=others)
-    if confirms_larger_load(row):
+        runs = read_course(connection, job.id, others=others)
+    if confirms_larger_load(job):
         runs = [trial for trial in runs if trial.phase is not Phase.CONFIRM]
     metrics = {
         trial.number: baseline.corrected(trial.metrics, trial.started_at, trial.host)
@@ -91,21 +91,21 @@ def job_series_of(engine: Engine, row: JobRow) -> JobSeries | None:
     )
 
 
-def confirms_larger_load(row: JobRow) -> bool:
+def confirms_larger_load(job: JobRow) -> bool:
     """Whether a job's confirmation measures another load than its search: no figures compare."""
-    return row.specification.get("confirm_scale") is not None
+    return job.specification.get("confirm_scale") is not None
 
 
-def baseline_so_far(engine: Engine, row: JobRow) -> Baseline | None:
+def baseline_so_far(engine: Engine, job: JobRow) -> Baseline | None:
     """The baseline of a job, with all its metrics; None before a run of it has ended well."""
     with reading(engine) as connection:
-        state = count_baseline(connection, row.id)
+        state = count_baseline(connection, job.id)
 
         def summed_up() -> Baseline | None:
-            runs = read_baseline_runs(connection, row.id)
+            runs = read_baseline_runs(connection, job.id)
             return summarise(runs) if runs else None
 
-        return _baselines.of(engine, row.id, state, summed_up)
+        return _baselines.of(engine, job.id, state, summed_up)
 
 
 def _fitness(
@@ -166,16 +166,16 @@ class LiveJob:
     waits_for: str | None  # who uses the host that the newest of ``out`` waits for
 
 
-def live_job(engine: Engine, row: JobRow) -> LiveJob:
+def live_job(engine: Engine, job: JobRow) -> LiveJob:
     """What a job has found so far."""
-    objective = objective_from_document(row.specification["objective"])
-    baseline = baseline_so_far(engine, row)
-    best = ((row.standing or {}).get("best") or {}).get("trial")
+    objective = objective_from_document(job.specification["objective"])
+    baseline = baseline_so_far(engine, job)
+    best = ((job.standing or {}).get("best") or {}).get("trial")
     with reading(engine) as connection:
-        facts = read_trial_facts(connection, row.id)
-        latest = read_latest(connection, row.id, limit=_LATEST)
-        runs = read_runs_of(connection, row.id, best) if best else []
-        waits = recall_document(connection, row.id, WAITS_FOR) or {}
+        facts = read_trial_facts(connection, job.id)
+        latest = read_latest(connection, job.id, limit=_LATEST)
+        runs = read_runs_of(connection, job.id, best) if best else []
+        waits = recall_document(connection, job.id, WAITS_FOR) or {}
     # What the runs of a configuration measured, as the plots have it.
     found = next(iter(measured(baseline, runs).values()), {}) if baseline else {}
     metrics = _metrics(objective, baseline, found) if baseline else []
@@ -192,10 +192,10 @@ def live_job(engine: Engine, row: JobRow) -> LiveJob:
             )
             for trial in latest
         ],
-        out=[] if row.state in ENDED else facts.out,
+        out=[] if job.state in ENDED else facts.out,
         failures=facts.failures[:_REASONS],
         more_failures=max(0, len(facts.failures) - _REASONS),
-        bench_share=bench_share(row.standing),
+        bench_share=bench_share(job.standing),
         waits_for=waits.get("holder"),
     )
 
@@ -240,14 +240,14 @@ def _fitness_of(trial: Trial, objective: Objective, baseline: Baseline) -> float
 _charts = JobCache[Sequence[Chart]](rest=5.0)
 
 
-def live_charts(engine: Engine, row: JobRow) -> Sequence[Chart]:
+def live_charts(engine: Engine, job: JobRow) -> Sequence[Chart]:
     """The plots of what a job has measured so far; none before its baseline was measured.
 
     Points are thinned; the best, and each that was the best in its time, is always drawn.
     """
-    state, ended = (row.run, row.updated_at), row.state in ENDED
+    state, ended = (job.run, job.updated_at), job.state in ENDED
     return _charts.of(
-        engine, row.id, state, lambda: _drawn(job_series_of(engine, row)), final=ended
+        engine, job.id, state, lambda: _drawn(job_series_of(engine, job)), final=ended
     )
 
 

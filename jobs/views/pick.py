@@ -1,8 +1,7 @@
 """What a job's trials offer to another taste: picks by preference, fronts of any two metrics."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict, replace
 
 from pydantic_core import from_json
 
@@ -11,6 +10,14 @@ from jobs.results.export import difference_of, export_options
 from jobs.results.fits import about_to_fit, fitted
 from jobs.specification.experiments import PickRequest
 from jobs.specification.resolved_job import ResolvedJob, resolve
+from jobs.views.answers import (
+    ModelOpinion,
+    ParetoFront,
+    ParetoPoint,
+    PickAnswer,
+    PickBaseline,
+    PickRow,
+)
 from optimizer.confirmation.choice import select_trade_offs
 from optimizer.evaluation.evaluation import (
     Evaluation,
@@ -91,7 +98,7 @@ def pick_of_job(
     preference: PickRequest,
     *,
     proven: int | None = None,
-) -> dict[str, Any]:
+) -> PickAnswer:
     """The few best of a job's trials by a preference, with their metrics against the baseline.
 
     ``proven`` is the trial that the job has proven better by its own objective, if any.
@@ -132,42 +139,44 @@ def pick_of_job(
         if own != written:
             comments.append(f"Measured for the column family {own}, written into {written}")
         options = export_options(plan, None, configuration, comments)
-    return {
-        "standing": EXPLORED,
-        "objective": objective_document(objective),
-        "limits": [limit_words(limit) for limit in objective.limits],
-        "judged": found.judged,
-        "keeping": found.keeping,
-        "baseline": {
-            "metrics": dict(level),
-            "configuration": dict(framed.problem.space.default_configuration()),
-        },
-        "picks": [
-            _row(objective, level, each, said.get(each.first.number))
-            | {"proven_by_job": each.first.number == proven}
+    return PickAnswer(
+        standing=EXPLORED,
+        objective=objective_document(objective),
+        limits=[limit_words(limit) for limit in objective.limits],
+        judged=found.judged,
+        keeping=found.keeping,
+        baseline=PickBaseline(
+            metrics=dict(level),
+            configuration=dict(framed.problem.space.default_configuration()),
+        ),
+        picks=[
+            _row(objective, level, each, said.get(each.first.number), proven)
             for each in found.best
         ],
-        "options": options,
-        "difference": difference_of(framed.specification.document(), options),
-    }
+        options=options,
+        difference=difference_of(framed.specification.baseline_options, options),
+    )
 
 
 def _row(
     objective: Objective,
-    baseline: Mapping[str, float],
+    baseline: Metrics,
     picked: MeasuredConfiguration,
     opinion: Prediction | None,
-) -> dict[str, Any]:
-    return {
-        "trial": picked.first.number,
-        "runs": picked.runs,
-        "fitness": picked.fitness,
-        "terms": objective.gains(picked.metrics, baseline),
-        "metrics": dict(picked.metrics),
-        "change": _changes(picked.metrics, baseline),
-        "configuration": dict(picked.first.configuration),
-        "model": None if opinion is None else asdict(opinion),
-    }
+    proven: int | None,
+) -> PickRow:
+    number = picked.first.number
+    return PickRow(
+        trial=number,
+        runs=picked.runs,
+        fitness=picked.fitness,
+        terms=objective.gains(picked.metrics, baseline),
+        metrics=dict(picked.metrics),
+        change=_changes(picked.metrics, baseline),
+        configuration=dict(picked.first.configuration),
+        model=None if opinion is None else ModelOpinion(**asdict(opinion)),
+        proven_by_job=number == proven,
+    )
 
 
 def _changes(
@@ -207,22 +216,12 @@ def _comments(
     ]
 
 
-@dataclass(frozen=True)
-class FrontOfTwo:
-    """The configurations between which only taste decides, by two metrics."""
-
-    terms: tuple[Term, Term]  # the two metrics, each with its better direction
-    # the metrics of those on the front by trial, the best in the second metric last
-    points: Mapping[int, Metrics]
-    baseline: Metrics  # the baseline's, medians
-    judged: int  # how many configurations were measured whole and keep the job's limits
-
-
-def front_of_two(problem: Problem, trials: Sequence[Trial], x: str, y: str) -> FrontOfTwo:
+def front_of_two(problem: Problem, trials: Sequence[Trial], x: str, y: str) -> ParetoFront:
     """The front of a job's new configurations in two metrics, clocks corrected for drift.
 
-    Which way is better comes from the objective, then from the unit. What breaks the job's limits
-    does not count.
+    Points are ordered, the best in the second metric last, each with these two metrics. Which way
+    is better comes from the objective, then from the unit. What breaks the job's limits does not
+    count.
 
     Raises:
         InputError: A metric was not measured, or nobody knows which way it is better.
@@ -240,7 +239,21 @@ def front_of_two(problem: Problem, trials: Sequence[Trial], x: str, y: str) -> F
     both = {n: m for n, m in points.items() if first.metric in m and last.metric in m}
     on = pareto_front(both, (first, last))
     on.sort(key=lambda n: both[n][last.metric] * (1 if last.direction == "max" else -1))
-    return FrontOfTwo((first, last), {n: both[n] for n in on}, baseline.metrics, len(both))
+    names = [first.metric, last.metric]
+    configurations = {trial.number: trial.configuration for trial in trials}
+    return ParetoFront(
+        metrics=names,
+        baseline={name: baseline.metrics[name] for name in names},
+        points=[
+            ParetoPoint(
+                number=number,
+                metrics={name: both[number][name] for name in names},
+                configuration=dict(configurations[number]),
+            )
+            for number in on
+        ],
+        hypervolume=[],
+    )
 
 
 def _term(metric: str, field: str, directions: Mapping[str, Direction], known: Metrics) -> Term:

@@ -96,7 +96,8 @@ def parse_weights(
         direction = known.get(name) or better(name)
         if direction is None:
             problem = f"it is not known whether less or more of {name!r:.80} is better"
-            raise InputError(field, f"{problem}; declare it in an objective file")
+            names = f"use one of {', '.join(known)}, or " if known else ""
+            raise InputError(field, f"{problem}; {names}declare it in an objective file")
         terms.append(Term(name, direction, weight))
     return tuple(terms)
 

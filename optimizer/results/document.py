@@ -11,9 +11,10 @@ from typing import Any, Self
 from pydantic import Field
 
 from optimizer.confirmation.paired_tests import Change
+from optimizer.explained import DocumentPart, Estimate, Explanation
 from optimizer.objective.objective import OPEN, Objective, limit_words
 from optimizer.objective.objective_file import objective_from_document
-from optimizer.results.ranking import DocumentPart, ParameterRanking
+from optimizer.results.ranking import Contributions, ParameterRanking, SearchEnd
 
 Metrics = dict[str, float | None]
 Configuration = dict[str, Any]
@@ -45,14 +46,6 @@ class ProvenChange(DocumentPart):
         return Change.of(self.model_dump())
 
 
-class Predicted(DocumentPart):
-    """A prediction of the job's models, with its 95% interval."""
-
-    expected: float
-    low: float
-    high: float
-
-
 class BaselineNoise(DocumentPart):
     """How a metric of the baseline scatters and drifts over the job."""
 
@@ -60,7 +53,7 @@ class BaselineNoise(DocumentPart):
     spread: float | None = None  # standard deviation over the median
     drift_p: float | None = None
     drifting: bool = False
-    range: tuple[float, float] | None = None  # of the drift, relative to the median
+    range: list[float] | None = None  # low and high of the drift, relative to the median
 
 
 class ProofBaseline(DocumentPart):
@@ -72,6 +65,12 @@ class ProofBaseline(DocumentPart):
     noise: dict[str, BaselineNoise] = {}
 
 
+class AppliedHow(DocumentPart):
+    """How RocksDB takes a changed option; other facts are kept by their names."""
+
+    call: str | None = None  # of a running database
+
+
 class OptionChange(DocumentPart):
     """An option that the best configuration changes: by its family and its name."""
 
@@ -80,8 +79,8 @@ class OptionChange(DocumentPart):
     baseline: Any = None
     reason: str = ""
     rule: bool = False  # whether it only follows another option
-    gain: Predicted | None = None
-    apply: dict[str, str | None] | None = None  # how RocksDB takes it
+    gain: Estimate | None = None
+    apply: AppliedHow | None = None  # None: it is no option of RocksDB
     scope: str | None = None
 
 
@@ -217,78 +216,6 @@ class NoTrade(DocumentPart):
     limits: list[str] = []
 
 
-class SteppedOption(DocumentPart):
-    """An option that a step of the path changes."""
-
-    name: str
-    before: Any = Field(alias="from")
-    after: Any = Field(alias="to")
-    scope: str | None = None
-
-
-class PathStep(DocumentPart):
-    """One step of the path from the baseline to the winner."""
-
-    changes: list[SteppedOption]
-    fixed: bool
-    gain: Predicted
-    fitness: Predicted
-    metrics: dict[str, Predicted] = {}
-
-
-class FewestChanges(DocumentPart):
-    """The fewest changes that are as good, by the models."""
-
-    kept: list[str]
-    dropped: list[str]
-    configuration: Configuration = {}
-    loss: Predicted
-    noise: float
-    fitness: Predicted | None = None
-    refused: str | None = None
-
-
-class MeasuredGain(DocumentPart):
-    """What a step gained in interleaved runs."""
-
-    fitness: Predicted
-
-
-class JudgedFewest(DocumentPart):
-    """Whether runs show the fewest changes to be as good."""
-
-    shown: bool
-    why: str
-
-
-class MeasuredPath(DocumentPart):
-    """What interleaved runs say of an explanation."""
-
-    host: str
-    rounds: int
-    steps: list[MeasuredGain | None] = []
-    winner: MeasuredGain | None = None
-    minimal: JudgedFewest | None = None
-
-
-class Explanation(DocumentPart):
-    """Why the winner is better. Figures are fitness with 95% intervals."""
-
-    trials: int = Field(description="Number of trials that the models learned from.")
-    predicted: Predicted = Field(description="Prediction for the winner.")
-    steps: list[PathStep] = Field(
-        description="Path from the baseline to the winner; each step adds to those before."
-    )
-    minimal: FewestChanges | None = Field(
-        default=None,
-        description="Fewest changes that are as good; null if the models see no gain.",
-    )
-    measured: MeasuredPath | None = Field(
-        default=None,
-        description="Measured runs (`rocktune explain ID --runs N`); null if there are none.",
-    )
-
-
 class Power(DocumentPart):
     """What the fresh pairs could have shown."""
 
@@ -299,51 +226,11 @@ class Power(DocumentPart):
     planned: dict[str, Any] | None = None
 
 
-class Gained(DocumentPart):
-    """What one parameter gained in a search that varies one after the other."""
+class FrontGrowth(DocumentPart):
+    """A trial that enlarged the Pareto front."""
 
-    name: str
-    gain: float
-    before: Any = Field(default=None, alias="from")
-    after: Any = Field(default=None, alias="to")
-    change: dict[str, float] = {}
-    values: int = 0
-    share: float | None = None
-    scope: str | None = None
-
-
-class Contributions(DocumentPart):
-    """Gain of each parameter in a search that varied one after the other.
-
-    Gains are from the runs that chose the values, mostly single runs: overestimated, not proven.
-    """
-
-    steps: list[dict[str, Any]] = Field(
-        description="Kept values in order, each against the configuration before it."
-    )
-    parameters: list[Gained] = Field(
-        description="Largest gain first: in fitness, in percent of the whole gain (share), and in "
-        "percent of each metric (change)."
-    )
-    fitness: float = Field(description="Fitness of the last configuration, when it was chosen.")
-    swept: list[str]
-    idle: list[str] = Field(description="Parameters without effect in their configuration.")
-    left: list[str] = Field(description="Parameters that the budget did not reach.")
-    passes: int
-    why: str = Field(description="Progress of the search, in words.")
-
-
-class SearchEnd(DocumentPart):
-    """What the next run of the search would have promised when it ended, in units of fitness."""
-
-    gain: float | None = None
-    lately: float | None = None
-    noise: float | None = None
-    exhausted: bool = False
-    since: int | None = None  # the first trial that was proposed although it was exhausted
-    saved: int = 0  # runs of the benchmark
-    again: int = 0  # runs that measured a configuration again
-    why: str = ""
+    trial: int
+    value: float = Field(description="Hypervolume with this trial; 1 for the baseline alone.")
 
 
 class OwnBaseline(DocumentPart):
@@ -381,12 +268,74 @@ class Export(DocumentPart):
     application: list[str] | None = None  # what the program sets itself
 
 
+class MeasuredLoad(DocumentPart):
+    """The workload of a job, as it was asked for."""
+
+    name: str = ""
+    help: str = ""
+    settle: str | None = None  # how runs end; None: a benchmark of the user's own
+    command: dict[str, Any] | None = None  # of the user's own, which Rocktune runs
+    scale: int | None = None
+
+
+class TunedJob(DocumentPart):
+    """The specification of a job, as far as its result is told with it."""
+
+    workload: MeasuredLoad = MeasuredLoad()
+    space: dict[str, Any] = {}
+    objective: dict[str, Any] = {}
+    strategy: str = ""
+    seed: int | None = None
+    scale: int | None = None
+    memory: float | None = None  # the budget, bytes
+    minutes: float | None = None
+    baseline: str | None = None
+    baseline_options: str | None = None
+    column_family: str | None = None
+    search: dict[str, Any] | None = None
+
+    @property
+    def ran_scale(self) -> int | None:
+        """The scale that it was measured at: its own, or else its workload's."""
+        return self.scale or self.workload.scale
+
+
+class Environment(DocumentPart):
+    """The machine and the RocksDB that measured; other facts are kept by their names."""
+
+    rocksdb: str | None = None
+    warnings: list[str] = []
+    hosts: dict[str, Any] = {}  # the fingerprint of each
+
+
+class PlannedRuns(DocumentPart):
+    """How many runs were planned: new configurations, pairs of the proof, simplified versions."""
+
+    explore: int | None = None
+    pairs: int | None = None
+    simplified: int | None = None
+
+
+class TrialCounts(DocumentPart):
+    """How many trials ended in which state, and how many there are."""
+
+    done: int = 0
+    total: int = 0
+
+
+class TimeTaken(DocumentPart):
+    """Seconds from the first start to the last end, and of these in the benchmark."""
+
+    wall_seconds: float = 0.0
+    bench_seconds: float = 0.0
+
+
 class Result(ParameterRanking):
     """The whole result of a job: result.json, schema 1."""
 
-    version: int = Field(default=1, alias="schema")
-    job: dict[str, Any]  # the specification
-    environment: dict[str, Any] = {}
+    version: int = Field(default=1, validation_alias="schema", serialization_alias="schema")
+    job: TunedJob
+    environment: Environment = Environment()
     baseline: ProofBaseline
     best: Winner | None
     verdict: JudgedProof | None
@@ -394,15 +343,15 @@ class Result(ParameterRanking):
     no_trade: NoTrade | None = None
     explanation: Explanation | None = None
     explanation_withheld: dict[str, Any] | None = None
-    plan: dict[str, int | None] = {}
+    plan: PlannedRuns = PlannedRuns()
     confirmation: dict[str, Any] | None = None
     power: Power | None = None
     search: SearchEnd | None = None
     pareto: list[int] = []
-    hypervolume: list[dict[str, Any]] = []
-    trials: dict[str, int] = {}
+    hypervolume: list[FrontGrowth] = []
+    trials: TrialCounts = TrialCounts()
     hosts: list[HostShare] = []
-    time: dict[str, float] = {}
+    time: TimeTaken = TimeTaken()
     machine: dict[str, Any] | None = None
     warm_start: list[WarmStart] = []
     contributions: Contributions | None = None
@@ -417,14 +366,28 @@ class Result(ParameterRanking):
         """
         return cls.model_validate(document)
 
-    def document(self) -> dict[str, Any]:
-        """As it was read: keys that its version lacks are not there."""
-        return self.model_dump(by_alias=True, exclude_unset=True)
+    def refusing_minimal(self, why: str) -> Self:
+        """The same where RocksDB does not take the file with the fewest changes: its words.
+
+        Raises:
+            ValueError: The result has no such file.
+        """
+        explanation = self.explanation
+        if explanation is None or explanation.minimal is None:
+            raise ValueError("the result has no file with fewer changes")
+        minimal = explanation.minimal.model_copy(update={"refused": why})
+        told = explanation.model_copy(update={"minimal": minimal})
+        return self.model_copy(update={"explanation": told})
 
     @property
     def objective(self) -> Objective:
         """What the job was tuned for."""
-        return objective_from_document(self.job["objective"])
+        return objective_from_document(self.job.objective)
+
+    @property
+    def confirmed_scale(self) -> int | None:
+        """The scale of the confirmation, where that is not the search's."""
+        return self.confirmation["scale"] if self.confirmation else None
 
     @property
     def terms(self) -> list[str]:

@@ -6,17 +6,18 @@ the memory: measured, not tuned.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from optimizer.confirmation.paired_tests import Change
 from optimizer.confirmation.proof import Verdict
-from optimizer.objective.objective import Objective
+from optimizer.objective.objective import Metrics, Objective
+from optimizer.results.document import Loss, Price
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
 from sampler.workload.metric_table import (
     COLD,
     READ_BENCHMARKS,
     READS,
+    format_change,
     format_metric,
     is_share,
     metric_label,
@@ -94,7 +95,7 @@ def trade_words(objective: Objective, verdict: Verdict, *, unread: bool = False)
         + [_ends(row, verdict) for row in ends if getattr(row, side)]
         for side in ("better", "worse")
     )
-    open_ = _not_shown([row for row in rows if not (row.better or row.worse)])
+    open_ = _not_shown([row for row in rows if not (row.better or row.worse)], verdict.baseline)
     if verdict.confirmed:
         gained = _listed(won) or "by fitness, though no single metric is significant"
         said = [f"Better than the baseline: {gained}"]
@@ -109,7 +110,7 @@ def trade_words(objective: Objective, verdict: Verdict, *, unread: bool = False)
     return "; ".join(said)
 
 
-def price_document(problem: Problem, verdict: Verdict, proof: Sequence[Trial]) -> dict[str, Any]:
+def price_of(problem: Problem, verdict: Verdict, proof: Sequence[Trial]) -> Price:
     """What was measured beside the objective, why what is missing was not, and large losses.
 
     ``measured`` are names of metrics in ``change``; ``not_measured`` gives a reason for each that
@@ -120,17 +121,19 @@ def price_document(problem: Problem, verdict: Verdict, proof: Sequence[Trial]) -
     load = problem.confirm or problem.workload
     why = why_unread(load) or ("" if problem.read_rounds(proves=True) else "not requested")
     warnings = [warning for trial in proof for warning in trial.warnings]
-    return {
-        "measured": [name for name in beside if name in verdict.changes],
-        "not_measured": {
+    return Price(
+        measured=[name for name in beside if name in verdict.changes],
+        not_measured={
             name: why or why_read_untold(name, warnings) or "a run of the proof lacks the metric"
             for name in READS
             if name not in verdict.changes
         },
-        "losses": [
-            {"metric": r.metric, "name": r.name, **asdict(r.change)} for r in rows if r.lost
+        losses=[
+            Loss(metric=each.metric, name=each.name, **asdict(each.change))
+            for each in rows
+            if each.lost
         ],
-    }
+    )
 
 
 def _by_group(rows: Sequence[Traded]) -> dict[str, list[Traded]]:
@@ -172,15 +175,24 @@ def _moved(rows: Sequence[Traded]) -> list[str]:
     return said
 
 
-def _not_shown(rows: Sequence[Traded]) -> list[str]:
-    """What is not significant; where over a fifth may be lost, how much, and what would show."""
+def _not_shown(rows: Sequence[Traded], level: Metrics) -> list[str]:
+    """What is not significant; where over a fifth may be lost, how much, and what would show.
+
+    ``level`` are the baseline's metrics: of a percentage such as stalls a loss is told in points.
+    """
     said = []
     for name, members in _by_group(rows).items():
         feared = max(row.feared for row in members)
-        sign = "+" if members[0].up_is_worse else "-"
+        metric, sign = members[0].metric, 1 if members[0].up_is_worse else -1
         seen = max((row.detectable or 0.0 for row in members), default=0.0)
-        shown = f", detectable from {sign}{seen:.0f}%" if seen else ""
-        said.append(f"{name} (up to {sign}{feared:.0f}%{shown})" if feared > LOSS else name)
+        ends = [
+            format_change(metric, sign * end, level.get(metric))
+            if is_share(metric)
+            else f"{sign * end:+.0f}%"
+            for end in (feared, seen)
+        ]
+        shown = f", detectable from {ends[1]}" if seen else ""
+        said.append(f"{name} (up to {ends[0]}{shown})" if feared > LOSS else name)
     return said
 
 

@@ -1,4 +1,4 @@
-"""A job's parameters by importance as a typed document: a part of result.json.
+"""What a job's search taught as typed documents: the ranking of parameters, what each gained.
 
 A job that goes on has such a ranking, too. Those of earlier versions tell of forests of the random
 configurations, or of Gaussian processes, alone.
@@ -8,19 +8,15 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from optimizer.explained import DocumentPart
 
 Model = Literal["forest", "process"]
 OTHER: Mapping[Model, Model] = {"forest": "process", "process": "forest"}
 TOP = 5  # parameters
 LEAST_R2 = 0.3  # below it an order is hardly more than chance
 _LEAST_SHARE = 0.01  # of the variance, or of R2: less is in no top
-
-
-class DocumentPart(BaseModel):
-    """A part of the document; a key that another version wrote is kept."""
-
-    model_config = ConfigDict(frozen=True, extra="allow", populate_by_name=True)
 
 
 class MetricImportance(DocumentPart):
@@ -255,3 +251,65 @@ class ParameterRanking(DocumentPart):
         ]
         known = sorted((each for each in told if each[1] >= _LEAST_SHARE), key=lambda e: -e[1])
         return [name for name, _ in known[:TOP]]
+
+
+class Gained(DocumentPart):
+    """What one parameter gained in a search that varies one after the other."""
+
+    name: str
+    gain: float
+    before: Any = Field(default=None, validation_alias="from", serialization_alias="from")
+    after: Any = Field(default=None, validation_alias="to", serialization_alias="to")
+    change: dict[str, float] = {}
+    values: int = 0
+    share: float | None = None
+    scope: str | None = None
+
+
+class KeptValue(DocumentPart):
+    """A value that such a search kept, against the configuration before it."""
+
+    parameter: str | None  # None: the starting point that the search began with
+    start: str | None = None  # its name
+    sweep: int = Field(default=0, validation_alias="pass", serialization_alias="pass")
+    trial: int
+    before: Any = Field(default=None, validation_alias="from", serialization_alias="from")
+    after: Any = Field(default=None, validation_alias="to", serialization_alias="to")
+    also: dict[str, Any] = {}  # what else had to change
+    gain: float
+    fitness: float
+    change: dict[str, float] = {}
+
+
+class Contributions(DocumentPart):
+    """Gain of each parameter in a search that varied one after the other.
+
+    Gains are from the runs that chose the values, mostly single runs: overestimated, not proven.
+    """
+
+    steps: list[KeptValue] = Field(
+        description="Kept values in order, each against the configuration before it."
+    )
+    parameters: list[Gained] = Field(
+        description="Largest gain first: in fitness, in percent of the whole gain (share), and in "
+        "percent of each metric (change)."
+    )
+    fitness: float = Field(description="Fitness of the last configuration, when it was chosen.")
+    swept: list[str]
+    idle: list[str] = Field(description="Parameters without effect in their configuration.")
+    left: list[str] = Field(description="Parameters that the budget did not reach.")
+    passes: int
+    why: str = Field(description="Progress of the search, in words.")
+
+
+class SearchEnd(DocumentPart):
+    """What the next run of the search would have promised when it ended, in units of fitness."""
+
+    gain: float | None = None
+    lately: float | None = None
+    noise: float | None = None
+    exhausted: bool = False
+    since: int | None = None  # the first trial that was proposed although it was exhausted
+    saved: int = 0  # runs of the benchmark
+    again: int = 0  # runs that measured a configuration again
+    why: str = ""

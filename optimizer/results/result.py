@@ -1,4 +1,4 @@
-"""A job's result: its conclusion, and the document that tools rely on (result.json, schema 1)."""
+"""A job's conclusion, and the result that is made of it."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -20,19 +20,39 @@ from optimizer.confirmation.proof import (
 )
 from optimizer.evaluation.baseline import Baseline, summarise
 from optimizer.evaluation.evaluation import Evaluation, front_of
-from optimizer.explanation import NOTHING_EXPLAINED, explanation_document, with_lists
-from optimizer.results.best_document import (
-    changes_document,
-    fullest_document,
-    no_trade_document,
-    starting_point_document,
+from optimizer.explained import Explanation
+from optimizer.explanation import explained
+from optimizer.results.document import (
+    BaselineNoise,
+    Environment,
+    FrontGrowth,
+    HostShare,
+    JudgedLimit,
+    JudgedProof,
+    OwnBaseline,
+    PlannedRuns,
+    Power,
+    ProofBaseline,
+    ProvenChange,
+    Result,
+    TimeTaken,
+    TrialCounts,
+    TunedJob,
+    WarmStart,
+    Winner,
 )
-from optimizer.results.price import price_document, trade_words
-from optimizer.results.search_document import (
-    contributions_document,
-    learned_document,
-    sampling_document,
-    search_document,
+from optimizer.results.price import price_of, trade_words
+from optimizer.results.search import (
+    contributions_of,
+    parameter_ranking,
+    sampling_of,
+    search_end,
+)
+from optimizer.results.winner import (
+    best_start,
+    fullest_candidate,
+    no_trade_candidate,
+    option_changes,
 )
 from optimizer.strategies.registry import named_strategy
 from optimizer.surrogate.job_model import learned_of
@@ -121,8 +141,8 @@ def _both(history: History, winner: int | None) -> Iterator[tuple[Trial, Trial]]
 
 
 @one_thread()
-def prior_document(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """One row for each earlier job; empty for a job that took nothing along.
+def warm_starts(evaluation: Evaluation) -> list[WarmStart]:
+    """One for each earlier job; empty for a job that took nothing along.
 
     ``agreement``: metric to a number from 0 (it told nothing) to 1 (its trials were as good as
     the job's own); see ``models.gaussian_process.process``.
@@ -134,15 +154,15 @@ def prior_document(evaluation: Evaluation) -> list[dict[str, Any]]:
     layout = cube_layout(problem.space, problem.searched)
     learned = learned_of(evaluation, layout, teaching(history))
     return [
-        {
-            "job": job.job,
-            "workload": job.workload,
-            "trials": len(job.trials),
-            "of": job.of,
-            "agreement": {
+        WarmStart(
+            job=job.job,
+            workload=job.workload,
+            trials=len(job.trials),
+            of=job.of,
+            agreement={
                 metric: round(float(each.agreement[task]), 3) for metric, each in learned.items()
             },
-        }
+        )
         for task, job in enumerate(jobs, 1)
     ]
 
@@ -151,142 +171,158 @@ SCHEMA = 1
 _COUNTED = [state for state in TrialState if state is not TrialState.RUNNING]
 
 
-def result_document(
+def job_result(
     conclusion: Conclusion, *, job: Mapping[str, Any], environment: Mapping[str, Any]
-) -> dict[str, Any]:
+) -> Result:
     """The whole result of a job, its specification and the machine and RocksDB that it ran on.
 
     Medians and changes are those of the proof's fresh runs, clocks corrected as the declared test
-    says. ``machine`` is there where runs tell the machine's state. Nothing is rounded, and what is
-    unknown is null. ``power`` is what the fresh pairs could have shown, null with fewer than two.
+    says. ``machine`` is set where runs tell the machine's state. Nothing is rounded, and what is
+    unknown is None. ``power`` is what the fresh pairs could have shown, None with fewer than two.
     """
     evaluation, plan, verdict = conclusion.evaluation, conclusion.plan, conclusion.verdict
     problem, history, baseline = evaluation.problem, evaluation.history, evaluation.baseline
     strategy = named_strategy(problem.strategy)
     counts = Counter(trial.state for trial in history)
-    pairs, machine, planned = proof_pairs(conclusion), conclusion.machine, plan.detection
-    power = sensitivity_of(problem.objective, pairs, conclusion.clocks.unseen)
+    front = front_of(problem.objective, baseline, history)
+    explanation, withheld = _explained(conclusion)
+    sampling = sampling_of(evaluation, strategy, explore=plan.explore)
+    learned: dict[str, Any] = {**dict(parameter_ranking(evaluation)), "sampling": sampling}
+    given = {
+        "machine": conclusion.machine,
+        "warm_start": warm_starts(evaluation),
+        "contributions": contributions_of(as_explored(evaluation), strategy, plan.explore),
+    }
+    told: dict[str, Any] = {name: each for name, each in given.items() if each}
+    return Result(
+        version=SCHEMA,
+        job=TunedJob(**_with_lists(job)),  # so it equals what is read back from a store
+        environment=Environment(**_with_lists(environment)),
+        baseline=ProofBaseline(
+            metrics=dict(verdict.baseline if verdict else baseline.metrics),
+            runs=verdict.pairs if verdict else baseline.runs,
+            configuration=dict(problem.space.default_configuration()),
+            noise={name: BaselineNoise(**asdict(each)) for name, each in baseline.noise.items()},
+        ),
+        best=_winner(conclusion, environment.get("rocksdb"), explanation),
+        verdict=_judged(conclusion),
+        starting_point=best_start(evaluation, plan, conclusion.clocks),
+        no_trade=no_trade_candidate(evaluation, conclusion.winner, verdict),
+        explanation=explanation,
+        explanation_withheld=withheld,
+        plan=PlannedRuns(explore=plan.explore, pairs=plan.pairs, simplified=plan.simplified),
+        confirmation=confirmation_document(problem),
+        power=_power(conclusion),
+        **learned,
+        search=search_end(evaluation, plan, strategy),
+        pareto=list(front.numbers),
+        hypervolume=[FrontGrowth(trial=number, value=value) for number, value in front.growth],
+        trials=TrialCounts(
+            **{state.value: counts[state] for state in _COUNTED}, total=len(history)
+        ),
+        hosts=_hosts(conclusion, baseline),
+        time=_time(history),
+        **told,
+    )
+
+
+def _power(conclusion: Conclusion) -> Power | None:
+    objective, clocks = conclusion.evaluation.problem.objective, conclusion.clocks
+    power = sensitivity_of(objective, proof_pairs(conclusion), clocks.unseen)
+    if power is None:
+        return None
+    planned = conclusion.plan.detection
+    return Power(**asdict(power), planned=planned.document() if planned else None)
+
+
+def _time(history: History) -> TimeTaken:
     started = [trial.started_at for trial in history if trial.started_at]
     finished = [trial.finished_at for trial in history if trial.finished_at]
     wall = (max(finished) - min(started)).total_seconds() if started and finished else 0.0
-    swept = contributions_document(as_explored(evaluation), strategy, plan.explore)
-    taken = prior_document(evaluation)
-    front, explained = front_of(problem.objective, baseline, history), _explanation(conclusion)
-    document = {
-        "schema": SCHEMA,
-        "job": job,
-        "environment": environment,
-        "baseline": {
-            "metrics": dict(verdict.baseline if verdict else baseline.metrics),
-            "runs": verdict.pairs if verdict else baseline.runs,
-            "configuration": dict(problem.space.default_configuration()),
-            "noise": {name: asdict(noise) for name, noise in baseline.noise.items()},
-        },
-        "best": _best(conclusion, environment.get("rocksdb"), explained["explanation"]),
-        "verdict": _verdict(conclusion),
-        "starting_point": starting_point_document(evaluation, plan, conclusion.clocks),
-        "no_trade": no_trade_document(evaluation, conclusion.winner, verdict),
-        **explained,
-        "plan": {"explore": plan.explore, "pairs": plan.pairs, "simplified": plan.simplified},
-        "confirmation": confirmation_document(problem),
-        "power": power and {**asdict(power), "planned": planned.document() if planned else None},
-        **learned_document(evaluation),
-        "sampling": sampling_document(evaluation, strategy, explore=plan.explore),
-        "search": search_document(evaluation, plan, strategy),
-        "pareto": list(front.numbers),
-        "hypervolume": front.document(),
-        "trials": {state.value: counts[state] for state in _COUNTED} | {"total": len(history)},
-        "hosts": _hosts(conclusion, baseline),
-        "time": {
-            "wall_seconds": wall,
-            "bench_seconds": sum(trial.bench_seconds for trial in history),
-        },
-        **({"machine": machine} if machine else {}),
-        **({"warm_start": taken} if taken else {}),
-        **({"contributions": swept} if swept else {}),
-    }
-    found: dict[str, Any] = with_lists(document)  # so it equals what is read back from a store
-    return found
+    return TimeTaken(
+        wall_seconds=wall, bench_seconds=sum(trial.bench_seconds for trial in history)
+    )
 
 
-def _hosts(conclusion: Conclusion, baseline: Baseline) -> list[dict[str, Any]]:
+def _hosts(conclusion: Conclusion, baseline: Baseline) -> list[HostShare]:
     history = conclusion.history
     return [
-        {
-            "name": host,
-            "trials": sum(len(history.on_host(host, purpose)) for purpose in Purpose),
-            "baseline": {
-                "metrics": dict(own.metrics),
-                "runs": own.runs,
-                "spread": {name: noise.spread for name, noise in own.noise.items()},
-            }
+        HostShare(
+            name=host,
+            trials=sum(len(history.on_host(host, purpose)) for purpose in Purpose),
+            baseline=OwnBaseline(
+                metrics=dict(own.metrics),
+                runs=own.runs,
+                spread={name: noise.spread for name, noise in own.noise.items()},
+            )
             if (own := baseline.hosts.get(host))
             else None,
-            "set_aside": conclusion.aside.get(host),
-        }
+            set_aside=conclusion.aside.get(host),
+        )
         for host in history.hosts
     ]
 
 
-def _best(
-    conclusion: Conclusion, version: str | None, explanation: Mapping[str, Any] | None
-) -> dict[str, Any] | None:
+def _winner(
+    conclusion: Conclusion, version: str | None, explanation: Explanation | None
+) -> Winner | None:
     verdict, winner = conclusion.verdict, conclusion.winner
     if verdict is None or winner is None or not verdict.confirmed:
         return None
-    return {
-        "trial": winner,
-        "configuration": dict(conclusion.history[winner].configuration),
-        "metrics": dict(verdict.winner),
-        "fitness": verdict.fitness,
-        "terms": verdict.terms(conclusion.evaluation.problem.objective),
-        "confirmed": verdict.confirmed,
-        "runs": verdict.pairs,
-        "change": {name: asdict(change) for name, change in verdict.changes.items()},
-        "changes": changes_document(
-            conclusion.evaluation.problem,
-            conclusion.history[winner].configuration,
-            version,
-            explanation,
-        ),
-        "fullest": fullest_document(conclusion.evaluation, conclusion.plan),
-    }
+    problem = conclusion.evaluation.problem
+    configuration = conclusion.history[winner].configuration
+    return Winner(
+        trial=winner,
+        configuration=dict(configuration),
+        metrics=dict(verdict.winner),
+        fitness=verdict.fitness,
+        terms=verdict.terms(problem.objective),
+        confirmed=verdict.confirmed,
+        runs=verdict.pairs,
+        change={name: ProvenChange(**asdict(each)) for name, each in verdict.changes.items()},
+        changes=option_changes(problem, configuration, version, explanation),
+        fullest=fullest_candidate(conclusion.evaluation, conclusion.plan),
+    )
 
 
-def _verdict(conclusion: Conclusion) -> dict[str, Any] | None:
+def _judged(conclusion: Conclusion) -> JudgedProof | None:
     verdict = conclusion.verdict
     if verdict is None:
         return None
     problem = conclusion.evaluation.problem
-    price = price_document(problem, verdict, conclusion.history.of(Purpose.PROVE))
+    price = price_of(problem, verdict, conclusion.history.of(Purpose.PROVE))
     unread = problem.workload.by_db_bench and not problem.workload.only_reads
-    unread = unread and all(name in price["not_measured"] for name in READS)
+    unread = unread and all(name in price.not_measured for name in READS)
     names = ("confirmed", "fitness", "low", "high", "p", "pairs", "why")
-    return {
-        "trial": conclusion.winner,
-        "trade": trade_words(problem.objective, verdict, unread=unread),
+    return JudgedProof(
+        trial=conclusion.winner,
+        trade=trade_words(problem.objective, verdict, unread=unread),
         **{name: getattr(verdict, name) for name in names},
-        "limits": [each.document() for each in verdict.limits],
-        "metrics": dict(verdict.winner),
-        "change": {name: asdict(change) for name, change in verdict.changes.items()},
-        "price": price,
-    }
+        limits=[JudgedLimit(**each.document()) for each in verdict.limits],
+        metrics=dict(verdict.winner),
+        change={name: ProvenChange(**asdict(each)) for name, each in verdict.changes.items()},
+        price=price,
+    )
 
 
-def _explanation(conclusion: Conclusion) -> dict[str, Any]:
-    """Why the winner is better, by models of all trials; null where nothing was proven."""
+def _explained(conclusion: Conclusion) -> tuple[Explanation | None, dict[str, Any] | None]:
+    """Why the winner is better, by models of all trials, or why that is withheld."""
     verdict, winner = conclusion.verdict, conclusion.winner
     if verdict is None or winner is None or not verdict.confirmed:
-        return dict(NOTHING_EXPLAINED)
+        return None, None
     configuration = conclusion.history[winner].configuration
     try:
-        return explanation_document(
-            conclusion.evaluation, configuration, low=verdict.low, high=verdict.high
-        )
+        return explained(conclusion.evaluation, configuration, low=verdict.low, high=verdict.high)
     except Exception as error:
         # What is proven does not rest on it: no failure after the last run may cost the results.
-        why = f"not computed ({type(error).__name__}: {error})"
-        return {**NOTHING_EXPLAINED, "explanation_withheld": {"why": why}}
+        return None, {"why": f"not computed ({type(error).__name__}: {error})"}
+
+
+def _with_lists(value: Any) -> Any:
+    """The same with lists where there are tuples, as JSON has them."""
+    if isinstance(value, Mapping):
+        return {name: _with_lists(each) for name, each in value.items()}
+    return [_with_lists(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 def fitness_by_trial(conclusion: Conclusion) -> dict[int, float]:

@@ -19,8 +19,8 @@ from optimizer.evaluation.host_outliers import (
     measured_since,
 )
 from optimizer.results.result import Conclusion, conclude
-from optimizer.results.search_document import (
-    learned_document,
+from optimizer.results.search import (
+    parameter_ranking,
     why_sampling_ended,
     why_search_ended,
 )
@@ -304,7 +304,7 @@ class Driver:
         self.observer.phase(phase, why)
 
     def _keep_learned(self) -> None:
-        self.log.remember("ranking", learned_document(self.evaluation))
+        self.log.remember("ranking", parameter_ranking(self.evaluation).document())
 
     def _declared_test(self) -> dict[str, Any]:
         """The deciding test, written down before the first of its runs."""

@@ -226,15 +226,6 @@ def posterior_prediction(
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """What is expected, with its 95% interval."""
-
-    expected: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
 class Prediction:
     """What the models expect of a configuration."""
 

@@ -105,6 +105,8 @@ def value_problem(found: Mapping[str, Any]) -> str:
     if kind in _BOUNDS:
         name, words = _BOUNDS[kind]
         bound = found["ctx"][name]
+        if name == "min_length" and not found["input"]:
+            return "is empty; write at least one" if kind == "too_short" else "is empty"
         if kind.startswith(("greater", "less")):
             shown = str(int(bound)) if bound == int(bound) else f"{bound:g}"
             return f"{found['input']!s:.80} {words.format(shown)}"

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.explanation import ExplainedWinner, explain_winner
+from optimizer.explained import Estimate, Explanation
+from optimizer.explanation import explain_winner
 from optimizer.strategies.changes import Changes
-from optimizer.surrogate.predictions import Estimate
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import History
 from sampler.space.space import Configuration
@@ -76,7 +76,7 @@ def judged(label: str, function: TestFunction, key: Key, ended: Ended) -> Line:
         proven=True,
         told=True,
         steps=_steps(function, found, path, true),
-        predicted=_claim(found.fitness, float(true[-1])),
+        predicted=_claim(found.predicted, float(true[-1])),
         loss=loss,
         dropped=len(minimal.dropped) if minimal else 0,
         seconds=round(seconds, 3),
@@ -84,13 +84,13 @@ def judged(label: str, function: TestFunction, key: Key, ended: Ended) -> Line:
 
 
 def path_points(
-    problem: Problem, winner: Configuration, found: ExplainedWinner
+    problem: Problem, winner: Configuration, found: Explanation
 ) -> list[Configuration]:
     """The baseline, and the configuration after each step."""
     changes, made = Changes(problem, winner), frozenset[str]()
     points: list[Configuration] = [problem.space.default_configuration()]
-    for place, step in enumerate(found.steps):
-        if not (found.fixed and place == 0):
+    for step in found.steps:
+        if not step.fixed:
             made |= set(step.names)
         points.append(changes.configuration(made))
     return points
@@ -104,7 +104,7 @@ def holds(claim: Claim) -> bool:
 
 
 def _steps(
-    function: TestFunction, found: ExplainedWinner, path: list[Configuration], true: Any
+    function: TestFunction, found: Explanation, path: list[Configuration], true: Any
 ) -> tuple[dict[str, Claim], ...]:
     logs = function.truth.logarithms(path)
     told = []

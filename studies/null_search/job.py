@@ -12,7 +12,7 @@ from optimizer.confirmation.proof import Pair, ProofClocks, judge
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Objective
 from optimizer.results.result import Conclusion, both_done, proof_pairs
-from optimizer.results.search_document import search_document
+from optimizer.results.search import search_end
 from optimizer.run.driver import Driver, tune
 from optimizer.run.planning import Budget
 from optimizer.run.ports import OneHost
@@ -157,17 +157,15 @@ def run_job(problem: Problem, level: Level, key: Key) -> Line:
     driver = Driver(posed, Budget(trials=key.trials), strategy, log, now=machine.now)
     conclusion = tune(driver, OneHost(machine))
     verdict = conclusion.verdict
-    search = (
-        search_document(Evaluation(posed, conclusion.history), conclusion.plan, strategy) or {}
-    )
+    search = search_end(Evaluation(posed, conclusion.history), conclusion.plan, strategy)
     return Line(
         key=key,
         runs=len(conclusion.history),
         explored=sum(trial.purpose is Purpose.CANDIDATE for trial in conclusion.history),
-        again=search.get("again", 0),
-        saved=search.get("saved", 0),
-        gain=search.get("gain"),
-        noise=search.get("noise"),
+        again=search.again if search else 0,
+        saved=search.saved if search else 0,
+        gain=search.gain if search else None,
+        noise=search.noise if search else None,
         confirmed=bool(verdict and verdict.confirmed),
         p=verdict.p if verdict else None,
         **(_both_proofs(conclusion) if key.neighbour else {}),

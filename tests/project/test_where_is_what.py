@@ -63,8 +63,9 @@ OTHERS = {
     ("optimizer/objective/objective.py", "Objective"),
     ("cli/tuning/doctor.py", "doctor_command"),
     ("cli/tuning/catalogue.py", "guide_command"),
-    ("optimizer/results/document.py", "Contributions"),
-    ("optimizer/results/document.py", "Explanation"),
+    ("jobs/views/answers.py", "Dependence"),
+    ("optimizer/results/ranking.py", "Contributions"),
+    ("optimizer/explained.py", "Explanation"),
 }
 
 

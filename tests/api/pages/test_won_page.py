@@ -10,6 +10,7 @@ from sqlalchemy import Engine
 
 from db.schema.job_row import JobState
 from jobs.results.figures import estimate_words
+from optimizer.explained import Estimate
 from tests.support.api.browser import see
 from tests.support.api.stored_job import keep, proved, unproven
 
@@ -62,7 +63,7 @@ def test_the_first_screen_tells_trade_changes_and_files(
     assert f"{change['percent']:+.1f}%" in waf and f"{change['low']:+.1f}% to" in waf
     for row in result["best"]["changes"]:
         assert f"<li><b>{row['name']}</b> " in first
-        assert estimate_words(row["gain"]) in first
+        assert estimate_words(Estimate(**row["gain"])) in first
     assert f"{len(result['best']['changes'])} options changed</h3>" in first
     assert "<code>rocktune options 1</code>" in first and "`" not in first
     assert "See the plots" not in first
@@ -101,10 +102,12 @@ def test_the_file_is_compared_option_by_option(client: TestClient, job: int) -> 
     assert now != before
     row = diff.partition('<tr id="option-level0_file_num_compaction_trigger">')[2]
     row = row.partition("</tr>")[0]
-    assert f"<del>{before}</del>" in row and f"<ins>{now}</ins>" in row
+    values = re.findall(r'<td class="word">([^\s<]*)', row)
+    assert values[:2] == [str(before), str(now)]
     assert f'href="/jobs/{job}/matters#parameter-level0_file_num_compaction_trigger"' in row
-    sides = re.findall(r"<del>(.*?)</del>.*?<ins>(.*?)</ins>", diff, flags=re.DOTALL)
-    assert len(sides) == diff.count('<tr id="option-') > 3
+    sides = [re.findall(r'<td class="word">(.*?)</td>', each)[:2]
+             for each in diff.split('<tr id="option-')[1:]]  # fmt: skip
+    assert len(sides) > 3
     assert all(old != new for old, new in sides), "what is alike is left out"
     assert f"rocktune options {job}" in section(page, "use-title")
 

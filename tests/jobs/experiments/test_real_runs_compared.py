@@ -33,8 +33,8 @@ def test_a_step_is_what_it_gains_beside_the_same_baseline():
     assert step.fitness.low < 300 < step.fitness.high
     assert rest.fitness.low < 200 < rest.fitness.high
     assert step.fitness.high - step.fitness.low < 200  # the drift, of 50%, is not in it
-    assert step.changes["rate"].percent == pytest.approx(30, abs=6)
-    assert step.changes["waf"].percent == 0
+    assert step.changes["rate"]["percent"] == pytest.approx(30, abs=6)
+    assert step.changes["waf"]["percent"] == 0
     whole = compare_blocks(RATE, made, "baseline", "winner")
     assert whole is not None
     assert whole.fitness.expected == pytest.approx(

@@ -84,7 +84,7 @@ class TestRecordedTrials:
     def test_teach_what_matters(self, jobs: ExternalJobs, store: JobStore, database: Engine):
         job_id = submit_external(database, space="paper", objective="paper", trials=24)
         jobs.tell(job_id, recorded("paper")[:260])
-        order = [p["name"] for p in live_ranking(database, store.job(job_id))["parameters"]]
+        order = [p.name for p in live_ranking(database, store.job(job_id)).parameters]
         # Where draws have it vary, which levels are compressed makes more of SA and TIME.
         assert order[0] == "min_level_to_compress", order[:6]
         assert {"write_buffer_size", "compression_type"} <= set(order[:6])

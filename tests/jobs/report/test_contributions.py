@@ -8,7 +8,7 @@ from test_report_page import plots, read
 from jobs.charts.changes import contributions_chart
 from jobs.report.changed import minimal_lines
 from jobs.results.outcome import JobOutcome
-from optimizer.results.document import Explanation
+from optimizer.explained import Explanation
 
 
 def estimate(expected: float, half: float) -> dict[str, float]:
@@ -66,7 +66,7 @@ def test_what_was_measured_stands_beside_it():
         "By the models, 1 of the 3 changes suffice: write_buffer_size. Not needed: b<b>, c."
     )
     assert lines[1] == (
-        "Predicted fitness with these changes alone, relative to the winner: +20 [-20, +60] "
+        "Estimate fitness with these changes alone, relative to the winner: +20 [-20, +60] "
         "(allowed: -20)."
     )
     assert "not shown to be as good; fitness -40" in lines[2]

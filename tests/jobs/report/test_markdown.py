@@ -1,7 +1,6 @@
 """Sections as Markdown: tables in columns, and nothing of others that acts."""
 
-from jobs.report.markdown import markdown_text
-from jobs.report.section import Cell, Code, Items, Section, Table, Text, columns
+from jobs.report.section import Cell, Code, Items, Section, Table, Text, columns, markdown_text
 from jobs.report.sections import sections
 from jobs.results.outcome import JobOutcome
 from optimizer.results.document import Result

@@ -18,6 +18,7 @@ from jobs.report.artifacts import report_html
 from jobs.results.figures import estimate_words, figure
 from jobs.results.outcome import JobOutcome
 from jobs.results.pages import PLACE, plot_data, policy, whole_page
+from optimizer.explained import Estimate
 from optimizer.objective.objective import Limit, Objective, Term
 from optimizer.results.document import Result
 from sampler.space.space_file import space_from_document
@@ -103,7 +104,7 @@ class TestAWholeJob:
         for change in finished.result["best"]["changes"]:
             assert f'<th scope="row" class="word">{change["name"]}</th>' in front
             gain = change["gain"]
-            shown = estimate_words(gain) if gain else change["reason"]
+            shown = estimate_words(Estimate(**gain)) if gain else change["reason"]
             assert shown in unescape(front)
         assert finished.result["parameters"][0]["name"] in front.partition('id="importance"')[2]
         assert "<figure>" not in front and "<figure>" in appendix

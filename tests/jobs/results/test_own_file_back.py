@@ -160,7 +160,7 @@ def test_the_difference_is_one_that_patch_applies(installed: InstalledDbBench, t
     path = two_families(tmp_path)
     text = exported(path, installed, TUNED, 'a"quote')
     own = path.read_bytes().decode()
-    difference = difference_of({"baseline_options": own}, text)
+    difference = difference_of(own, text)
     assert difference is not None
     ran = subprocess.run(
         ["patch", "--binary", str(path)], input=difference.encode(), capture_output=True
@@ -170,8 +170,8 @@ def test_the_difference_is_one_that_patch_applies(installed: InstalledDbBench, t
 
 
 def test_there_is_no_difference_without_a_file_of_the_users_or_a_better_one():
-    assert difference_of({"baseline_options": None}, "text") is None
-    assert difference_of({"baseline_options": "text"}, None) is None
+    assert difference_of(None, "text") is None
+    assert difference_of("text", None) is None
 
 
 def test_rocksdb_opens_all_families_with_the_patched_file(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from optimizer.budget.budget import Plan, confirming_seconds, divide
-from optimizer.results.result import Conclusion, fitness_by_trial, result_document
+from optimizer.results.result import Conclusion, fitness_by_trial, job_result
 from optimizer.run.planning import Budget, ProgressTracker, plan_of
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import History, Phase, Purpose
@@ -27,7 +27,7 @@ def concluded(larger, trials: int = 60) -> tuple[Job, Conclusion]:
 
 
 def document(conclusion: Conclusion):
-    return result_document(conclusion, job={}, environment={})
+    return job_result(conclusion, job={}, environment={}).document()
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from optimizer.budget.power import (
     with_planned_pairs,
 )
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.results.result import Conclusion, conclude, result_document
+from optimizer.results.result import Conclusion, conclude, job_result
 from optimizer.run.planning import Budget, plan_of
 from optimizer.trials.trial import History, Phase, Purpose, Trial
 from tests.support.optimizer.asking_runner import AskingRunner
@@ -274,7 +274,7 @@ class TestWhatIsTold:
 
     def test_the_result_holds_it_too(self, loud):
         _, conclusion = loud
-        document = result_document(conclusion, job={}, environment={})
+        document = job_result(conclusion, job={}, environment={}).document()
         assert document["power"]["planned"] == conclusion.plan.detection.document()
 
     def test_a_hopeless_wish_names_no_budget(self):

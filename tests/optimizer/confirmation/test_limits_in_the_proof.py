@@ -9,7 +9,7 @@ from optimizer.confirmation.paired_tests import LimitLevels, margins_of
 from optimizer.confirmation.proof import Pair, declared_test, judge
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Limit, Objective, Term, kept_words
-from optimizer.results.result import conclude, result_document
+from optimizer.results.result import conclude, job_result
 from optimizer.run.planning import Budget, plan_of
 from optimizer.trials.trial import History, Purpose
 from tests.support.optimizer.pretend_bench import PretendBench, bowl, job_of, problem_of, trial_of
@@ -154,7 +154,7 @@ class TestResult:
     def result(self, limit: Limit, bench: PretendBench) -> dict:
         problem = problem_of(objective=Objective("o", WAF, (limit,)))
         conclusion = job_of(problem, 48, bench).run()
-        result = result_document(conclusion, job={}, environment={})
+        result = job_result(conclusion, job={}, environment={}).document()
         assert json.loads(json.dumps(result, allow_nan=False)) == result
         return result
 

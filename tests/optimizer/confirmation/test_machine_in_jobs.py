@@ -13,7 +13,7 @@ from scipy import stats
 from optimizer.confirmation.proof import Verdict, judge, machine_before_proof, proof_clocks
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.machine_effect import machine_document
-from optimizer.results.result import Conclusion, conclude, result_document
+from optimizer.results.result import Conclusion, conclude, job_result
 from optimizer.run.planning import Budget, plan_of
 from optimizer.trials.trial import History, Purpose, Trial
 from tests.support.optimizer.pretend_bench import (
@@ -69,7 +69,7 @@ def concluded(job: Job) -> Conclusion:
 
 
 def document_of(job: Job) -> dict:
-    return result_document(concluded(job), job={}, environment={})
+    return job_result(concluded(job), job={}, environment={}).document()
 
 
 def test_the_noise_that_is_left_is_told():

@@ -10,7 +10,7 @@ from scipy import stats
 from optimizer.budget.power import smallest_mean
 from optimizer.confirmation.proof import Pair, judge, sensitivity_of
 from optimizer.objective.objective_file import load_objective
-from optimizer.results.result import proof_pairs, result_document
+from optimizer.results.result import job_result, proof_pairs
 from tests.support.optimizer.pretend_bench import PretendBench, flat, job_of, problem_of
 
 pytestmark = pytest.mark.usefixtures("quick_ranking", "unranked")
@@ -85,7 +85,7 @@ class TestInTheResult:
     def document(self, **bench):
         problem = problem_of("random")
         conclusion = job_of(problem, 24, PretendBench(flat, **bench)).run()
-        return conclusion, result_document(conclusion, job={}, environment={})
+        return conclusion, job_result(conclusion, job={}, environment={}).document()
 
     def test_stands_where_nothing_was_proven_better(self):
         conclusion, document = self.document(noise=0.05, seed=1)

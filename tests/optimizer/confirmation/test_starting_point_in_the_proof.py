@@ -8,9 +8,9 @@ from optimizer.budget.budget import divide
 from optimizer.confirmation.choice import best_without_trade, candidates_of, proof_subjects
 from optimizer.confirmation.proof import ProofClocks
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.results.best_document import (
-    no_trade_document,
-    starting_point_document,
+from optimizer.results.winner import (
+    best_start,
+    no_trade_candidate,
 )
 from optimizer.trials.problem import starting_point
 from optimizer.trials.trial import Basis, History, Purpose, Trial
@@ -35,7 +35,7 @@ def test_is_measured_in_every_block_and_told_beside_the_winner():
         if trial.purpose is Purpose.PROVE:
             blocks.setdefault(trial.round, set()).add(trial.subject)
     assert list(blocks.values()) == [{1, conclusion.winner, start}] * conclusion.plan.pairs
-    told = starting_point_document(evaluation, conclusion.plan, conclusion.clocks)
+    told = best_start(evaluation, conclusion.plan, conclusion.clocks).document()
     assert (told["trial"], told["name"], told["is_best"]) == (start, "a guess", False)
     assert told["pairs"] == conclusion.plan.pairs
     assert told["low"] < told["fitness"] < told["high"]
@@ -63,7 +63,7 @@ def test_that_wins_is_measured_once_in_a_block():
     plan = replace(divide(60, starts=True), candidates=1)
     evaluation = Evaluation(problem_of(objective=TWO_TERMS), history)
     assert proof_subjects(evaluation, plan) == [1, 2]
-    told = starting_point_document(evaluation, plan, ProofClocks())
+    told = best_start(evaluation, plan, ProofClocks()).document()
     assert (told["name"], told["is_best"], told["ahead"]) == ("a guess", True, None)
     assert told["pairs"] == 2
     assert told["fitness"] == pytest.approx(475, abs=2)
@@ -87,7 +87,7 @@ class TestNoTrade:
         assert best_without_trade(evaluation) == 3
         plan = replace(divide(60), candidates=3)
         assert candidates_of(evaluation, plan) == [2, 5, 3]
-        told = no_trade_document(evaluation, 2, None)
+        told = no_trade_candidate(evaluation, 2, None)
         assert (told["trial"], told["is_best"], told["proven"]) == (3, False, False)
         assert told["terms"] == {"waf": pytest.approx(250), "sa": 0}
         assert told["limits"] == ["waf <= 1 baseline", "sa <= 1 baseline"]
@@ -95,4 +95,4 @@ class TestNoTrade:
     def test_is_none_where_all_trade(self):
         evaluation = Evaluation(problem_of(objective=TWO_TERMS), History(self.HISTORY[:2]))
         assert best_without_trade(evaluation) is None
-        assert no_trade_document(evaluation, 2, None) is None
+        assert no_trade_candidate(evaluation, 2, None) is None

@@ -15,7 +15,7 @@ from optimizer.evaluation.evaluation import (
     each_once,
     replicated,
 )
-from optimizer.results.result import conclude, result_document
+from optimizer.results.result import conclude, job_result
 from optimizer.run.planning import ProgressTracker
 from optimizer.trials.trial import History, Purpose, Trial
 from sampler.bench.outcome import TrialState
@@ -103,7 +103,7 @@ def test_it_is_once_on_the_pareto_front():
 
     def front(*trials: Trial) -> list[int]:
         conclusion = conclude(Evaluation(problem_of(), history_of(*trials)), PLAN)
-        return result_document(conclusion, job={}, environment={})["pareto"]
+        return job_result(conclusion, job={}, environment={}).document()["pareto"]
 
     assert front(lucky, other) == [3]
     assert front(lucky, other, unlucky) == [4]

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.explanation import ExplainedWinner, explain_winner
+from optimizer.explained import Explanation
+from optimizer.explanation import explain_winner
 from optimizer.objective.objective import Limit
 from optimizer.trials.trial import Purpose
 from sampler.space.space import Space
@@ -29,7 +30,7 @@ INERT = {"idle", "lazy", "inert", "dull"}
 
 
 @pytest.fixture(scope="module")
-def found() -> ExplainedWinner:
+def found() -> Explanation:
     asked = problem()
     explanation = explain_winner(
         Evaluation(asked, history_of(asked, additive)), WINNER, error=NOISE
@@ -39,8 +40,8 @@ def found() -> ExplainedWinner:
 
 
 @pytest.mark.slow
-def test_the_path_has_the_true_order_and_sizes(found: ExplainedWinner):
-    assert [step.names for step in found.steps[:3]] == [("much",), ("some",), ("little",)]
+def test_the_path_has_the_true_order_and_sizes(found: Explanation):
+    assert [step.names for step in found.steps[:3]] == [["much"], ["some"], ["little"]]
     asked, made = problem(), dict(effects_space().default_configuration())
     before = 0.0
     for step in found.steps:
@@ -55,19 +56,19 @@ def test_the_path_has_the_true_order_and_sizes(found: ExplainedWinner):
     assert waf.high - waf.low < 10
 
 
-def test_its_steps_add_up_to_what_the_winner_gains(found: ExplainedWinner):
+def test_its_steps_add_up_to_what_the_winner_gains(found: Explanation):
     total = sum(step.gain.expected for step in found.steps)
-    assert total == pytest.approx(found.fitness.expected)
-    assert found.steps[-1].fitness == found.fitness
+    assert total == pytest.approx(found.predicted.expected)
+    assert found.steps[-1].fitness == found.predicted
     names = [name for step in found.steps for name in step.names]
     assert sorted(names) == sorted(WINNER)
 
 
-def test_just_what_does_nothing_is_left_out(found: ExplainedWinner):
+def test_just_what_does_nothing_is_left_out(found: Explanation):
     minimal = found.minimal
     assert minimal is not None
     assert set(minimal.dropped) == INERT
-    assert minimal.kept == ("much", "some", "little")
+    assert minimal.kept == ["much", "some", "little"]
     default = effects_space().default_configuration()
     assert minimal.configuration == WINNER | {name: default[name] for name in INERT}
     assert minimal.loss.expected <= minimal.noise
@@ -80,20 +81,20 @@ def test_a_loss_beyond_the_noise_is_not_taken():
     history = history_of(asked, additive)
     loud = explain_winner(Evaluation(asked, history), WINNER, error=1e6)
     assert loud is not None and loud.minimal is not None
-    assert loud.minimal.noise == pytest.approx(0.1 * loud.fitness.expected)
+    assert loud.minimal.noise == pytest.approx(0.1 * loud.predicted.expected)
     assert {"much", "some"} <= set(loud.minimal.kept)
 
 
-def test_the_doubt_is_that_of_the_trials(found: ExplainedWinner):
+def test_the_doubt_is_that_of_the_trials(found: Explanation):
     """Few and noisy trials: the true size is still within the interval, which is far wider."""
     asked = problem()
     history = history_of(asked, additive, draws=40, noise=0.1)
     loud = explain_winner(Evaluation(asked, history), WINNER, error=NOISE)
     assert loud is not None
     truth = fitness(additive, asked, WINNER)
-    assert loud.fitness.low <= truth <= loud.fitness.high
-    quiet = found.fitness
-    assert loud.fitness.high - loud.fitness.low > 4 * (quiet.high - quiet.low)
+    assert loud.predicted.low <= truth <= loud.predicted.high
+    quiet = found.predicted
+    assert loud.predicted.high - loud.predicted.low > 4 * (quiet.high - quiet.low)
 
 
 def test_what_only_the_winner_has_moved_gets_what_the_others_leave():
@@ -114,7 +115,7 @@ def test_what_only_the_winner_has_moved_gets_what_the_others_leave():
         history.put(replace(again, purpose=Purpose.PROVE))
     found = explain_winner(Evaluation(asked, history), WINNER, error=NOISE)
     assert found is not None and found.minimal is not None
-    (gain,) = [step.gain for step in found.steps if step.names == ("inert",)]
+    (gain,) = [step.gain for step in found.steps if step.names == ["inert"]]
     assert gain.expected > 0.5 * (fitness(truth, asked, WINNER) - fitness(additive, asked, WINNER))
     assert "inert" in found.minimal.kept
 
@@ -156,7 +157,7 @@ def test_a_winner_that_the_models_hold_for_worse_has_no_minimal_one():
 
     found = explain_winner(Evaluation(asked, history_of(asked, costly)), WINNER, error=NOISE)
     assert found is not None
-    assert found.fitness.expected < 0
+    assert found.predicted.expected < 0
     assert found.minimal is None
 
 
@@ -184,12 +185,12 @@ def test_what_the_space_fixes_is_a_step_of_its_own():
     assert history[1].configuration.get("compaction_style", "level") == "level"
     found = explain_winner(Evaluation(asked, history), winner, error=NOISE)
     assert found is not None
-    assert found.fixed == ("compaction_style",)
-    assert [step.names for step in found.steps[:2]] == [("compaction_style",), ("much",)]
+    assert [step.fixed for step in found.steps[:2]] == [True, False]
+    assert [step.names for step in found.steps[:2]] == [["compaction_style"], ["much"]]
     assert found.steps[0].gain.expected == pytest.approx(300, abs=30)
     assert found.minimal is not None
     assert found.minimal.configuration["compaction_style"] == "universal"
-    assert found.minimal.dropped == ("idle",)
+    assert found.minimal.dropped == ["idle"]
 
 
 def test_a_baseline_outside_of_the_space_is_told_from_it():
@@ -211,7 +212,7 @@ def test_a_baseline_outside_of_the_space_is_told_from_it():
         Evaluation(asked, history_of(asked, truth, draws=40)), winner, error=NOISE
     )
     assert found is not None and found.minimal is not None
-    gains = {step.names: step.gain.expected for step in found.steps}
+    gains = {tuple(step.names): step.gain.expected for step in found.steps}
     assert gains["compression_type",] == pytest.approx(333, abs=60)
     assert gains["max_background_jobs",] == pytest.approx(230, abs=60)
-    assert found.minimal.dropped == ("wal_bytes_per_sync",)
+    assert found.minimal.dropped == ["wal_bytes_per_sync"]

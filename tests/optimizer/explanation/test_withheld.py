@@ -8,7 +8,7 @@ import pytest
 from jobs.report.changed import withheld_words
 from optimizer.budget.budget import divide
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.explanation import explain_winner, explanation_document
+from optimizer.explanation import explain_winner, explained
 from optimizer.trials.trial import History, Purpose
 from sampler.bench.outcome import TrialState
 from sampler.space.space_file import space_from_document
@@ -19,10 +19,10 @@ WINNER = {
 }  # fmt: skip
 
 
-def document(history: History, winner: Any = None) -> dict[str, Any]:
-    return explanation_document(
-        Evaluation(problem(), history), winner or WINNER, low=10.0, high=50.0
-    )
+def withheld_from(history: History, winner: Any = WINNER) -> dict[str, Any] | None:
+    explanation, withheld = explained(Evaluation(problem(), history), winner, low=10.0, high=50.0)
+    assert withheld is None or explanation is None
+    return withheld
 
 
 def again(history: History, number: int, times: int) -> None:
@@ -34,9 +34,8 @@ def again(history: History, number: int, times: int) -> None:
 
 def test_four_draws_explain_nothing_and_say_what_would():
     history = history_of(problem(), additive, draws=4)
-    found = document(history)
-    assert found["explanation"] is None
-    assert found["explanation_withheld"] == {
+    withheld = withheld_from(history)
+    assert withheld == {
         "configurations": 4,
         "needed": 10,
         "changes": 7,
@@ -45,7 +44,6 @@ def test_four_draws_explain_nothing_and_say_what_would():
         "(as many as a ranking of the options); --trials 18 measures that many",
     }
     assert divide(18).explore >= 10 > divide(17).explore
-    withheld = found["explanation_withheld"]
     assert withheld_words(withheld) == f"Explanation {withheld['why']}."
 
 
@@ -54,20 +52,20 @@ def test_runs_of_the_same_configuration_again_do_not_count():
     history = history_of(problem(), additive, draws=4)
     again(history, 4, 16)
     again(history, 1, 16)  # of the baseline
-    assert document(history)["explanation_withheld"]["configurations"] == 4
+    assert (withheld_from(history) or {})["configurations"] == 4
 
 
 @pytest.mark.parametrize(("draws", "told"), [(9, False), (10, True)])
 def test_as_many_as_a_ranking_needs_are_enough(draws: int, told: bool):
     history = history_of(problem(), additive, draws=draws)
-    assert (document(history)["explanation"] is not None) is told
+    assert (withheld_from(history) is None) is told
     assert (explain_winner(Evaluation(problem(), history), WINNER, error=10.0) is not None) is told
 
 
 def test_failed_configurations_do_not_count():
     history = history_of(problem(), additive, draws=10)
     history.put(replace(history[9], state=TrialState.FAILED, metrics={}))
-    assert document(history)["explanation_withheld"]["configurations"] == 9
+    assert (withheld_from(history) or {})["configurations"] == 9
 
 
 def test_each_change_of_the_winner_takes_a_configuration():
@@ -80,29 +78,28 @@ def test_each_change_of_the_winner_takes_a_configuration():
         return {"waf": 3 - configuration["x0"], "sa": 1.2, "time": 10.0, "rate": 1e5}
 
     winner = dict.fromkeys(names, 0.5)
-    few = explanation_document(
+    few, withheld = explained(
         Evaluation(asked, history_of(asked, truth, draws=23)), winner, low=10.0, high=50.0
     )
-    assert few["explanation"] is None
-    withheld = few["explanation_withheld"]
+    assert few is None and withheld is not None
     assert (withheld["configurations"], withheld["needed"]) == (23, 24)
     assert "(one for each of the 24 options that the winner changes)" in withheld["why"]
     one = {**asked.space.default_configuration(), "x0": 0.5}
-    fewer = explanation_document(
+    fewer, _ = explained(
         Evaluation(asked, history_of(asked, truth, draws=23)), one, low=10.0, high=50.0
     )
-    assert fewer["explanation"] is not None
-    doubtful = explanation_document(
+    assert fewer is not None
+    _, doubtful = explained(
         Evaluation(asked, history_of(asked, truth, draws=19)), one, low=10.0, high=50.0
     )
-    assert doubtful["explanation_withheld"]["needed"] == 20
-    assert "with fewer, its intervals are too narrow" in doubtful["explanation_withheld"]["why"]
+    assert doubtful is not None and doubtful["needed"] == 20
+    assert "with fewer, its intervals are too narrow" in doubtful["why"]
 
 
 def test_a_winner_that_is_the_baseline_is_not_withheld():
     history = history_of(problem(), additive, draws=4)
-    found = document(history, problem().space.default_configuration())
-    assert found == {"explanation": None, "explanation_withheld": None}
+    default = problem().space.default_configuration()
+    assert explained(Evaluation(problem(), history), default, low=10.0, high=50.0) == (None, None)
 
 
 def test_results_of_earlier_versions_withhold_nothing():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.results.result import conclude, result_document
-from optimizer.results.search_document import learned_document
+from optimizer.results.result import conclude, job_result
+from optimizer.results.search import parameter_ranking
 from optimizer.run.planning import Budget, plan_of
 from optimizer.surrogate.parameter_effects import (
     ParameterEffects,
@@ -86,7 +86,7 @@ def test_too_few_trials_tell_nothing(trials: list[Trial]):
     problem = problem_of("guided")
     seven = [t for t in trials if t.is_baseline][:3] + candidates(trials)[:7]
     assert parameter_effects(Evaluation(problem, History(seven))) is None
-    document = learned_document(Evaluation(problem, History(seven)))
+    document = parameter_ranking(Evaluation(problem, History(seven))).document()
     assert (document["ranked_by"], document["models"]) == ("forests", {})
 
 
@@ -94,7 +94,7 @@ def test_only_what_moved_has_effects():
     problem = problem_of("guided", over=("x", "codec"))
     job = job_of(problem, 30, PretendBench(noise=0.02))
     job.run()
-    document = learned_document(Evaluation(problem, History(job.log.trials())))
+    document = parameter_ranking(Evaluation(problem, History(job.log.trials()))).document()
     row = {r["name"]: r for r in document["parameters"]}
     for part in ("model", "importance"):
         assert row["x"][part] and row["codec"][part]
@@ -104,7 +104,7 @@ def test_only_what_moved_has_effects():
 
 def test_what_draws_move_has_effects_though_no_search_moves_it(trials: list[Trial]):
     problem = problem_of("genetic", over=("x", "codec"))
-    document = learned_document(Evaluation(problem, History(trials)))
+    document = parameter_ranking(Evaluation(problem, History(trials))).document()
     row = {r["name"]: r for r in document["parameters"]}
     assert row["y"]["model"] and row["y"]["importance"]
 
@@ -113,9 +113,9 @@ class TestTheDocument:
     def document(self, trials: list[Trial], strategy: str = "guided") -> dict:
         problem, history = problem_of(strategy), History(trials)
         plan = plan_of(problem, Budget(trials=TRIALS), history)
-        return result_document(
+        return job_result(
             conclude(Evaluation(problem, history), plan), job={}, environment={}
-        )
+        ).document()
 
     def test_forest_and_process_rank_side_by_side(self, trials: list[Trial]):
         document = self.document(trials)

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from optimizer.budget.budget import divide
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.explanation import with_lists
-from optimizer.results.result import result_document
-from optimizer.results.search_document import sampling_document
+from optimizer.results.result import job_result
+from optimizer.results.search import sampling_of
 from optimizer.run.planning import Budget
 from optimizer.strategies.genetic import (
     FIRST_CHECKPOINT,
@@ -253,10 +252,11 @@ class TestWhatIsTold:
         job = Job(tuned, Budget(trials=trials), bench(noise), TellingLog())
         conclusion = job.run()
         explore = conclusion.plan.explore
-        told = sampling_document(conclusion.evaluation, find_strategy(strategy), explore=explore)
+        found = sampling_of(conclusion.evaluation, find_strategy(strategy), explore=explore)
+        told = found and found.document()
         if trials == 24:  # of a larger job the rest of the document takes seconds
-            whole = result_document(conclusion, job={}, environment={})
-            assert whole["sampling"] == with_lists(told)
+            whole = job_result(conclusion, job={}, environment={}).document()
+            assert whole["sampling"] == told
         return told, job.log.whys
 
     @pytest.mark.slow

@@ -14,7 +14,7 @@ from optimizer.confirmation.paired_tests import Change, with_adjusted_p
 from optimizer.confirmation.proof import Verdict, judge
 from optimizer.objective.objective import Limit, Objective, Term
 from optimizer.objective.objective_file import load_objective
-from optimizer.results.price import _GROUPS, LOSS, price_document, trade_words, traded
+from optimizer.results.price import _GROUPS, LOSS, price_of, trade_words, traded
 from sampler.workload.metric_table import READS
 from sampler.workload.workload import Workload
 from tests.support.optimizer.pretend_bench import problem_of
@@ -150,7 +150,7 @@ def test_each_metric_is_told_once_and_on_the_side_that_is_shown(found, confirmed
 @given(changes)
 def test_a_loss_is_sure_and_over_a_fifth(found):
     problem = problem_of("random")
-    document = price_document(problem, verdict(found), [])
+    document = price_of(problem, verdict(found), []).document()
     for row in document["losses"]:
         up = row["metric"] in ("rate", *READS)
         assert -row["percent"] > LOSS and row["high"] < 0 if up else row["low"] > 0
@@ -169,7 +169,7 @@ def test_a_loss_is_sure_and_over_a_fifth(found):
 )
 def test_what_was_not_measured_has_a_reason(workload: Workload, asked: bool, why: str):
     problem = replace(problem_of("random"), workload=workload, price=asked)
-    document = price_document(problem, verdict({"waf": by(-9.0)}), [])
+    document = price_of(problem, verdict({"waf": by(-9.0)}), []).document()
     assert document["not_measured"] == dict.fromkeys(READS, why)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from optimizer.objective.objective import Limit, Objective, Term
-from optimizer.results.result import Conclusion, fitness_by_trial, result_document
+from optimizer.results.result import Conclusion, fitness_by_trial, job_result
 from optimizer.trials.trial import Purpose, Trial
 from sampler.space.space_file import load_space
 from tests.support.optimizer.pretend_bench import (
@@ -34,7 +34,7 @@ def document_of(
     problem = problem_of(strategy, space=space, objective=objective, top=top)
     conclusion = job_of(problem, trials, PretendBench(**bench)).run()
     job, environment = {"trials": trials}, {"cpu": "pretended"}
-    return result_document(conclusion, job=job, environment=environment), conclusion
+    return job_result(conclusion, job=job, environment=environment).document(), conclusion
 
 
 @pytest.fixture(scope="module")
@@ -328,9 +328,9 @@ class TestMore:
         job = job_of(
             problem, 120, PretendBench(noise=0.02, drift=lambda seconds: 1 + seconds / 3000)
         )
-        first = result_document(job.run(), job={}, environment={})
+        first = job_result(job.run(), job={}, environment={}).document()
         job.bench = PretendBench()
-        again = result_document(job.run(), job={}, environment={})
+        again = job_result(job.run(), job={}, environment={}).document()
         assert again == first
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results import result
-from optimizer.results.result import Conclusion, result_document
+from optimizer.results.ranking import ParameterRanking
+from optimizer.results.result import Conclusion, job_result
 from optimizer.run.driver import ALONE_SECONDS
 from optimizer.run.ports import HOSTS_EXCLUDED, ControllerStops, LeaseLost, NoHostCanMeasure
 from optimizer.trials.trial import Purpose, Trial
@@ -64,8 +65,10 @@ class TestSetAsideAndAlone:
         assert len(conclusion.history) == 400
         document = log.documents[HOSTS_EXCLUDED]
         assert document["hosts"] == {} and "jumped" in document["taken_back"]["odd"]
-        monkeypatch.setattr(result, "learned_document", lambda _: {})
-        hosts = result_document(conclusion, **DOCUMENTS)["hosts"]
+        monkeypatch.setattr(
+            result, "parameter_ranking", lambda _: ParameterRanking(parameters=[], forest={})
+        )
+        hosts = job_result(conclusion, **DOCUMENTS).document()["hosts"]
         said = next(host["set_aside"] for host in hosts if host["name"] == "odd")
         assert "used again, as no other host was left" in said
 

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.results.search_document import learned_document
+from optimizer.results.ranking import ParameterRanking
+from optimizer.results.search import parameter_ranking
 from optimizer.run import driver
 from optimizer.trials.trial import Phase, Purpose
 from sampler.bench.outcome import TrialState
@@ -83,13 +84,13 @@ def test_only_what_was_running_is_measured_again_with_a_new_attempt():
 def test_killed_as_the_last_draw_ended_it_keeps_what_was_learned_all_the_same(
     strategy: str, monkeypatch: pytest.MonkeyPatch
 ):
-    kept: list[dict[str, object]] = []
+    kept: list[ParameterRanking] = []
 
-    def learned(evaluation: Evaluation) -> dict[str, object]:
-        kept.append(learned_document(evaluation))
+    def learned(evaluation: Evaluation) -> ParameterRanking:
+        kept.append(parameter_ranking(evaluation))
         return kept[-1]
 
-    monkeypatch.setattr(driver, "learned_document", learned)
+    monkeypatch.setattr(driver, "parameter_ranking", learned)
     job = job_of(problem_of(strategy), TRIALS, bench())
     job.run()
     before = kept.copy()

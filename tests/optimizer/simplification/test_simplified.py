@@ -6,8 +6,9 @@ import pytest
 
 from optimizer.confirmation.choice import best_explored, candidates_of, choice_of
 from optimizer.evaluation.evaluation import Evaluation
+from optimizer.explained import Estimate, Explanation, PathStep, SteppedOption
 from optimizer.objective.objective import Limit
-from optimizer.results.best_document import changes_document
+from optimizer.results.winner import option_changes
 from optimizer.strategies.changes import Changes, noticed, simplified_version
 from optimizer.surrogate.predictions import predicted_changes
 from optimizer.trials.trial import Basis, Phase, Purpose, Trial
@@ -49,14 +50,16 @@ class TestNoticed:
 
 
 def test_an_option_has_one_gain_that_of_its_step_in_the_explanation():
-    gain = {"expected": 120.0, "low": 80.0, "high": 160.0}
-    steps = [{"changes": [{"name": "much"}, {"name": "some"}], "gain": gain}]
-    rows = {row["name"]: row for row in changes_document(problem(), ALL, None, {"steps": steps})}
-    assert rows["much"]["gain"] == rows["some"]["gain"] == gain
-    assert rows["much"]["reason"] == "predicted fitness +120 [+80, +160] together with some"
-    assert rows["idle"]["gain"] is None
-    (first, *_) = changes_document(problem(), ALL, None, None)
-    assert (first["gain"], first["reason"]) == (None, "too few trials to predict its effect")
+    gain = Estimate(expected=120.0, low=80.0, high=160.0)
+    changes = [SteppedOption(name=name, before=0, after=1) for name in ("much", "some")]
+    step = PathStep(changes=changes, fixed=False, gain=gain, fitness=gain)
+    explanation = Explanation(trials=40, predicted=gain, steps=[step])
+    rows = {row.name: row for row in option_changes(problem(), ALL, None, explanation)}
+    assert rows["much"].gain == rows["some"].gain == gain
+    assert rows["much"].reason == "predicted fitness +120 [+80, +160] together with some"
+    assert rows["idle"].gain is None
+    (first, *_) = option_changes(problem(), ALL, None, None)
+    assert (first.gain, first.reason) == (None, "too few trials to predict its effect")
 
 
 class TestProposal:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from optimizer.budget.budget import divide
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.results.search_document import contributions_document
+from optimizer.results.search import contributions_of
 from optimizer.run.planning import Budget
 from optimizer.strategies.greedy import Greedy, probes_of
 from optimizer.strategies.registry import find_strategy
@@ -51,9 +51,9 @@ def swept(trials) -> list[str]:
 
 def document(done: Job, explore: int = EXPLORE) -> dict:
     history = History(done.log.trials())
-    found = contributions_document(
+    found = contributions_of(
         Evaluation(done.problem, history), find_strategy("greedy"), explore
-    )
+    ).document()
     assert found is not None
     return found
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective_file import load_objective
-from optimizer.results.result import Conclusion, result_document
-from optimizer.results.search_document import search_document
+from optimizer.results.result import Conclusion, job_result
+from optimizer.results.search import search_end
 from optimizer.strategies.registry import find_strategy
 from optimizer.surrogate.predictions import SAID, StoppingRule, fitness_noise, scatter
 from optimizer.trials.trial import Basis, History, Phase, Purpose
@@ -45,7 +45,7 @@ def ran(*, stop_early: bool, effects: bool = False) -> tuple[Job, Conclusion]:
 
 
 def document(conclusion: Conclusion) -> dict:
-    return result_document(conclusion, job={}, environment={})["search"]
+    return job_result(conclusion, job={}, environment={}).document()["search"]
 
 
 class TestStopEarly:
@@ -87,7 +87,7 @@ class TestStopEarly:
         def found(**change: object) -> object:
             history = History(replace(trial, **change) for trial in conclusion.history)
             changed = Evaluation(conclusion.evaluation.problem, history)
-            found = search_document(changed, conclusion.plan, find_strategy("guided"))
+            found = search_end(changed, conclusion.plan, find_strategy("guided")).document()
             return found and found["since"]
 
         assert since is not None

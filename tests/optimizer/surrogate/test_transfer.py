@@ -12,7 +12,7 @@ import pytest
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Objective, Term
 from optimizer.objective.objective_file import load_objective
-from optimizer.results.result import prior_document
+from optimizer.results.result import warm_starts
 from optimizer.run.planning import Budget
 from optimizer.strategies.guided import DRAWS_WITH_PRIOR, Guided
 from optimizer.surrogate.job_model import surrogate_of
@@ -103,20 +103,20 @@ def test_with_one_that_agrees_the_first_step_of_the_search_is_near_the_best():
 @pytest.mark.parametrize("kind", ["misled", "useless"])
 def test_one_that_does_not_agree_is_found_out_and_does_no_lasting_harm(kind: str):
     job = ran(1, kind)
-    (row,) = prior_document(Evaluation(job.problem, History(job.log.trials())))
-    assert fmean(row["agreement"].values()) < 0.4
+    (row,) = warm_starts(Evaluation(job.problem, History(job.log.trials())))
+    assert fmean(row.agreement.values()) < 0.4
     # Of these runs some are simplified versions: the search itself has fewer than it had.
     assert best_after(1, kind, TRIALS) > 0.9
 
 
 def test_what_it_made_of_the_earlier_job_is_told():
     job = ran(1, "warm")
-    (row,) = prior_document(Evaluation(job.problem, History(job.log.trials())))
-    assert (row["job"], row["workload"], row["of"]) == (3, "pretended", measured())
-    assert row["trials"] == 1 + measured()  # the baseline of it, too
-    assert fmean(row["agreement"].values()) > 0.7
+    (row,) = warm_starts(Evaluation(job.problem, History(job.log.trials())))
+    assert (row.job, row.workload, row.of) == (3, "pretended", measured())
+    assert row.trials == 1 + measured()  # the baseline of it, too
+    assert fmean(row.agreement.values()) > 0.7
     cold = ran(1, "cold")
-    assert prior_document(Evaluation(cold.problem, History(cold.log.trials()))) == []
+    assert warm_starts(Evaluation(cold.problem, History(cold.log.trials()))) == []
 
 
 def test_a_killed_job_goes_on_as_if_nothing_had_happened(whole: bool):

@@ -9,7 +9,7 @@ from typing import Any
 
 from jobs.results.outcome import JobOutcome
 from optimizer.objective.objective_file import objective_document
-from optimizer.results.result import fitness_by_trial, result_document
+from optimizer.results.result import fitness_by_trial, job_result
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
 from sampler.common.documents import parse_toml
@@ -90,9 +90,9 @@ def finished_job(
     )
     with no_ranking():  # made again for the result
         conclusion = tuned(asked, trials, hosts) if hosts else job_of(asked, trials, bench).run()
-    result = result_document(
+    result = job_result(
         conclusion, job=document_of(asked, document, trials), environment=ENVIRONMENT
-    )
+    ).document()
     options = None
     if result["best"]:
         values = asked.space.complete(result["best"]["configuration"])

@@ -9,6 +9,7 @@ import pytest
 from models.importance import forest_importance, rank_parameters
 from optimizer.budget import budget
 from optimizer.evaluation import evaluation
+from optimizer.results.ranking import ParameterRanking
 from optimizer.run import driver
 from optimizer.surrogate import parameter_effects
 
@@ -20,7 +21,9 @@ def no_ranking() -> Iterator[None]:
     Nine tenths of a small simulated job's time are the ranking that it keeps.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(driver, "learned_document", lambda _: {})
+        patch.setattr(
+            driver, "parameter_ranking", lambda _: ParameterRanking(parameters=[], forest={})
+        )
         yield
 
 

@@ -20,7 +20,7 @@ from typing import Any
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Limit
 from optimizer.objective.objective_file import load_objective
-from optimizer.results.result import Conclusion, conclude, result_document
+from optimizer.results.result import Conclusion, conclude, job_result
 from optimizer.strategies.registry import STRATEGIES, missing_extra
 from optimizer.surrogate.training_data import prior_job
 from optimizer.trials.problem import Prior, StartingPoint
@@ -124,7 +124,7 @@ def hashes(trials: Iterable[Trial]) -> list[str]:
 
 def recorded(conclusion: Conclusion) -> dict[str, Any]:
     """A job in a few hundred characters: a hash of each trial and of each part of result.json."""
-    document = result_document(conclusion, job={}, environment={})
+    document = job_result(conclusion, job={}, environment={}).document()
     return {
         "trials": "".join(hashes(conclusion.history)),
         "winner": conclusion.winner,

@@ -1,7 +1,4 @@
-"""How the sampling and the search of a job went, and what they taught of its parameters.
-
-Each document is a part of result.json.
-"""
+"""How the sampling and the search of a job went, and what they taught of its parameters."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -17,6 +14,20 @@ from optimizer.budget.budget import Plan, explore_left
 from optimizer.confirmation.choice import as_explored
 from optimizer.evaluation.evaluation import Evaluation, replicated
 from optimizer.objective.objective import Metrics
+from optimizer.results.ranking import (
+    Agreement,
+    AnovaPower,
+    Contributions,
+    EffectTest,
+    Gained,
+    KeptValue,
+    MetricImportance,
+    ParameterImportance,
+    ParameterRanking,
+    Quality,
+    Sampling,
+    SearchEnd,
+)
 from optimizer.strategies.genetic import (
     LEAST_JUDGED,
     LEVEL,
@@ -40,9 +51,7 @@ from optimizer.trials.trial import BASELINE_TRIAL, Basis, Phase, Purpose, Trial
 from sampler.space.space import digest
 
 
-def sampling_document(
-    evaluation: Evaluation, strategy: Strategy, *, explore: int
-) -> dict[str, Any] | None:
+def sampling_of(evaluation: Evaluation, strategy: Strategy, *, explore: int) -> Sampling | None:
     """Draws made and planned, why they ended, and how far halves of them agreed on the way.
 
     All draws have ended, of a budget of ``explore`` new configurations. None where the strategy
@@ -53,12 +62,13 @@ def sampling_document(
     if planned >= explore or planned == 0:
         return None
     drawn = len(history.own(Purpose.CANDIDATE, Phase.SAMPLE))
-    return {
-        "draws": drawn,
-        "planned": planned,
-        "why": why_sampling_ended(evaluation, strategy, explore=explore),
-        "curve": [] if strategy.has_models else [asdict(point) for point in _curve(evaluation)],
-    }
+    curve = [] if strategy.has_models else _curve(evaluation)
+    return Sampling(
+        draws=drawn,
+        planned=planned,
+        why=why_sampling_ended(evaluation, strategy, explore=explore),
+        curve=[Agreement(**asdict(point)) for point in curve],
+    )
 
 
 def why_sampling_ended(evaluation: Evaluation, strategy: Strategy, *, explore: int) -> str:
@@ -105,9 +115,7 @@ def _judged(problem: Problem, last: Checkpoint, strategy: Strategy) -> str:
     )
 
 
-def search_document(
-    evaluation: Evaluation, plan: Plan, strategy: Strategy
-) -> dict[str, Any] | None:
+def search_end(evaluation: Evaluation, plan: Plan, strategy: Strategy) -> SearchEnd | None:
     """What the next run of the search would have promised when it ended, against the noise.
 
     Trials of the confirmation do not count.
@@ -133,16 +141,16 @@ def search_document(
         why += f": {saved} runs saved"
     elif stopping_rule.exhausted and spent:
         why += f": {spent} more runs were made since then; --stop-early saves them"
-    return {
-        "gain": stopping_rule.gain,
-        "lately": stopping_rule.lately,
-        "noise": stopping_rule.noise,
-        "exhausted": stopping_rule.exhausted,
-        "since": since,
-        "saved": saved,
-        "again": len(replicated(before)),
-        "why": why,
-    }
+    return SearchEnd(
+        gain=stopping_rule.gain,
+        lately=stopping_rule.lately,
+        noise=stopping_rule.noise,
+        exhausted=stopping_rule.exhausted,
+        since=since,
+        saved=saved,
+        again=len(replicated(before)),
+        why=why,
+    )
 
 
 def _exhausted(trial: Trial) -> bool:
@@ -156,14 +164,14 @@ def why_search_ended(evaluation: Evaluation, plan: Plan, strategy: Strategy) -> 
     series = strategy.sweep_progress(as_explored(evaluation), plan.explore)
     if series is not None:
         return why_ended(evaluation.problem, series)
-    document = search_document(evaluation, plan, strategy)
-    return document["why"] if document else None
+    end = search_end(evaluation, plan, strategy)
+    return end.why if end else None
 
 
-def contributions_document(
+def contributions_of(
     evaluation: Evaluation, strategy: Strategy, explore: int
-) -> dict[str, Any] | None:
-    """Which parameter gained how much; a part of result.json.
+) -> Contributions | None:
+    """Which parameter gained how much.
 
     Each step is one kept value, by the runs that chose it: mostly single ones, and the best of
     several, so the gains are flattered. They add up to the fitness of the last configuration, and
@@ -181,16 +189,16 @@ def contributions_document(
         return None
     steps = _steps(evaluation, series)
     left = series.left(problem.searched)
-    return {
-        "steps": steps,
-        "parameters": _by_parameter(steps, tried_by(series.sweeps)),
-        "fitness": steps[-1]["fitness"] if steps else 0.0,
-        "swept": list(dict.fromkeys(sweep.parameter for sweep in series.sweeps)),
-        "idle": list(series.idle),
-        "left": list(left),
-        "passes": max((sweep.number for sweep in series.sweeps), default=0),
-        "why": why_ended(problem, series),
-    }
+    return Contributions(
+        steps=steps,
+        parameters=_by_parameter(steps, tried_by(series.sweeps)),
+        fitness=steps[-1].fitness if steps else 0.0,
+        swept=list(dict.fromkeys(sweep.parameter for sweep in series.sweeps)),
+        idle=list(series.idle),
+        left=list(left),
+        passes=max((sweep.number for sweep in series.sweeps), default=0),
+        why=why_ended(problem, series),
+    )
 
 
 def why_ended(problem: Problem, series: SweepProgress) -> str:
@@ -209,11 +217,11 @@ def why_ended(problem: Problem, series: SweepProgress) -> str:
     return f"{said}; pass {last} found nothing better"
 
 
-def _steps(evaluation: Evaluation, series: SweepProgress) -> list[dict[str, Any]]:
+def _steps(evaluation: Evaluation, series: SweepProgress) -> list[KeptValue]:
     """Every configuration that was kept, against the one before it."""
     problem, history = evaluation.problem, evaluation.history
     starts = {digest(problem.configuration(s.point)): s.name for s in reversed(problem.starts)}
-    found: list[dict[str, Any]] = []
+    found: list[KeptValue] = []
     objective = problem.objective
     level = evaluation.baseline.metrics
     before, fitness = BASELINE_TRIAL, 0.0
@@ -236,52 +244,51 @@ def _steps(evaluation: Evaluation, series: SweepProgress) -> list[dict[str, Any]
             if name != parameter and chosen[name] != held[name]
         }
         found.append(
-            {
-                "parameter": parameter,
-                "start": None if parameter else starts.get(history[kept].digest),
-                "pass": number,
-                "trial": kept,
-                "from": held[parameter] if parameter else None,
-                "to": chosen[parameter] if parameter else None,
-                "also": also,
-                "gain": reached - fitness,
-                "fitness": reached,
-                "change": {
+            KeptValue(
+                parameter=parameter,
+                start=None if parameter else starts.get(history[kept].digest),
+                sweep=number,
+                trial=kept,
+                before=held[parameter] if parameter else None,
+                after=chosen[parameter] if parameter else None,
+                also=also,
+                gain=reached - fitness,
+                fitness=reached,
+                change={
                     name: 100 * (new[name] / old[name] - 1)
                     for name in (term.metric for term in objective.terms)
                     if name in new and old.get(name, 0) > 0
                 },
-            }
+            )
         )
         before, fitness = kept, reached
     return found
 
 
-def _by_parameter(
-    steps: Sequence[Mapping[str, Any]], tried: Mapping[str, int]
-) -> list[dict[str, Any]]:
-    total = sum(step["gain"] for step in steps)
-    rows: dict[str, dict[str, Any]] = {}
+def _by_parameter(steps: Sequence[KeptValue], tried: Mapping[str, int]) -> list[Gained]:
+    total = sum(step.gain for step in steps)
+    by_name: dict[str, list[KeptValue]] = {}
     for step in steps:
-        name = step["parameter"] or f"starting point {step['start']}"
-        row = rows.setdefault(
-            name,
-            {
-                "name": name,
-                "from": step["from"],
-                "gain": 0.0,
-                "change": dict.fromkeys(step["change"], 0.0),
-                "values": tried.get(name, 0),
-            },
+        by_name.setdefault(step.parameter or f"starting point {step.start}", []).append(step)
+    rows = []
+    for name, kept in by_name.items():
+        gain = sum(step.gain for step in kept)
+        factors: dict[str, float] = {}
+        for step in kept:
+            for metric, change in step.change.items():
+                factors[metric] = factors.get(metric, 1.0) * (1 + change / 100)
+        rows.append(
+            Gained(
+                name=name,
+                before=kept[0].before,
+                after=kept[-1].after,
+                gain=gain,
+                change={metric: 100 * (factor - 1) for metric, factor in factors.items()},
+                values=tried.get(name, 0),
+                share=100 * gain / total if total > 0 else None,
+            )
         )
-        row["to"] = step["to"]
-        row["gain"] += step["gain"]
-        for metric, change in step["change"].items():
-            factor = (1 + row["change"].get(metric, 0.0) / 100) * (1 + change / 100)
-            row["change"][metric] = 100 * (factor - 1)
-    for row in rows.values():
-        row["share"] = 100 * row["gain"] / total if total > 0 else None
-    return sorted(rows.values(), key=lambda row: -row["gain"])
+    return sorted(rows, key=lambda row: -row.gain)
 
 
 def _metrics(evaluation: Evaluation, trial: int) -> Metrics:
@@ -293,14 +300,13 @@ def _metrics(evaluation: Evaluation, trial: int) -> Metrics:
     return baseline.corrected_mean([r for r in runs if r.purpose is Purpose.CANDIDATE and r.done])
 
 
-def _anova(test: AnovaResult) -> dict[str, Any]:
-    told = ("f", "p", "p_holm", "eta_squared", "omega_squared")
-    return {name: getattr(test, name) for name in told} | {
-        "groups": [
-            {"label": label, "mean": float(mean), "size": int(size)}
-            for label, mean, size in zip(test.labels, test.means, test.sizes, strict=True)
-        ]
-    }
+def _effect_test(test: AnovaResult) -> EffectTest:
+    figures = ("f", "p", "p_holm", "eta_squared", "omega_squared")
+    groups = zip(test.labels, test.means, test.sizes, strict=True)
+    return EffectTest(
+        **{name: getattr(test, name) for name in figures},
+        groups=[{"label": label, "mean": float(m), "size": int(n)} for label, m, n in groups],
+    )
 
 
 FORESTS, MODELS = "forests", "models"
@@ -315,17 +321,13 @@ _BY_ORDER = ("rank_low", "rank_high", "top_k_frequency")  # of its stability
 LEAST_DRAWS, _GROUPS = 30, 4
 
 
-def learned_document(evaluation: Evaluation) -> dict[str, Any]:
-    """A part of result.json; a run of the baseline has ended well.
+def parameter_ranking(evaluation: Evaluation) -> ParameterRanking:
+    """Parameters by importance, the most important first; a run of the baseline has ended well.
 
-    A process and a forest learn each metric from all trials: ``model`` and ``importance`` of each
-    parameter. ``rank`` and ``share`` are by the process. ``anova`` is of the genuine draws alone.
-
-    Returns:
-        ``parameters``, the most important first; ``forest``, ``models`` and ``shown_first``
-        (``process``; earlier versions chose between the two) by metric; ``anova_power``;
-        ``ranked_by``: ``models``, or ``forests`` where too few trials have ended for any, so that
-        nothing is ranked.
+    A Gaussian process and a forest learn each metric from all trials: ``model`` and ``importance``
+    of each parameter. ``rank`` and ``share`` are by the process. ``anova`` is of the random
+    configurations alone. ``ranked_by`` is ``models``, or ``forests`` where too few trials have
+    ended for any, so that nothing is ranked.
     """
     problem, (draws, tested) = evaluation.problem, evaluation.draw_tests()
     effects = parameter_effects(evaluation)
@@ -341,39 +343,40 @@ def learned_document(evaluation: Evaluation) -> dict[str, Any]:
             "workload_factor": problem.space.by_name[name].section == "workload",
             "searched": name not in problem.space.unsearched,
             "importance": {},
-            "anova": {metric: _anova(found[name]) for metric, found in tested.items()},
+            "anova": {metric: _effect_test(found[name]) for metric, found in tested.items()},
         }
-        rows.append(row | (_row(effects, name, toward.get(name)) if effects else {}))
-    return {
-        "parameters": rows,
-        "anova_power": {
-            "draws": draws,
-            "least": LEAST_DRAWS,
-            "groups": _GROUPS,
-            "smallest_share": smallest_share(draws, groups=_GROUPS),
-        },
-        "forest": {name: _forest(forests.get(name)) for name in metrics or tested},
-        "models": {
-            name: {
-                "r2_cross_validated": each.r2,
-                "noise": each.noise,
-                "trials": each.trials,
-                "kendall_tau": each.stability.kendall_tau,
-            }
+        learned = _learned(effects, name, toward.get(name)) if effects else {}
+        rows.append(ParameterImportance(**(row | learned)))
+    return ParameterRanking(
+        parameters=rows,
+        anova_power=AnovaPower(
+            draws=draws,
+            least=LEAST_DRAWS,
+            groups=_GROUPS,
+            smallest_share=smallest_share(draws, groups=_GROUPS),
+        ),
+        forest={name: _quality(forests.get(name)) for name in metrics or tested},
+        models={
+            name: Quality(
+                r2_cross_validated=each.r2,
+                noise=each.noise,
+                trials=each.trials,
+                kendall_tau=each.stability.kendall_tau,
+            )
             for name, each in metrics.items()
         },
-        "shown_first": dict.fromkeys(metrics, "process"),
-        "ranked_by": MODELS if effects else FORESTS,
-    }
+        shown_first=dict.fromkeys(metrics, "process"),
+        ranked_by=MODELS if effects else FORESTS,
+    )
 
 
-def _forest(found: ForestImportance | None) -> dict[str, Any]:
-    return {
-        "r2": found.r2 if found else None,
-        "r2_cross_validated": found.r2 if found else None,
-        "r2_cross_validated_std": found.r2_std if found else None,
-        "trials": found.trials if found else 0,
-    }
+def _quality(found: ForestImportance | None) -> Quality:
+    return Quality(
+        r2=found.r2 if found else None,
+        r2_cross_validated=found.r2 if found else None,
+        r2_cross_validated_std=found.r2_std if found else None,
+        trials=found.trials if found else 0,
+    )
 
 
 def surely_matters(effects: ParameterEffects) -> NDArray[np.bool_]:
@@ -382,19 +385,23 @@ def surely_matters(effects: ParameterEffects) -> NDArray[np.bool_]:
     return np.asarray(np.any(each, axis=0))
 
 
-def _row(effects: ParameterEffects, name: str, toward: Direction | None) -> dict[str, Any]:
+def _learned(effects: ParameterEffects, name: str, toward: Direction | None) -> dict[str, Any]:
+    """The fields of a parameter's ``ParameterImportance`` that the models fill."""
     place = effects.names.index(name)
     model = {
-        metric: {name: float(getattr(found, name)[place]) for name in _BY_PARAMETER}
-        | {name: float(getattr(found.stability, name)[place]) for name in _BY_ORDER}
+        metric: MetricImportance(
+            **{figure: float(getattr(found, figure)[place]) for figure in _BY_PARAMETER},
+            **{figure: float(getattr(found.stability, figure)[place]) for figure in _BY_ORDER},
+        )
         for metric, found in effects.metrics.items()
         if math.isfinite(found.p[place])
     }
-    moves = name in effects.moving
+    forests = effects.forests if name in effects.moving else {}
     importance = {
-        metric: {figure: float(getattr(found, figure)[place]) for figure in _BY_FOREST}
-        for metric, found in effects.forests.items()
-        if moves
+        metric: MetricImportance(
+            **{figure: float(getattr(found, figure)[place]) for figure in _BY_FOREST}
+        )
+        for metric, found in forests.items()
     }
     return {
         "share": float(effects.share[place]),

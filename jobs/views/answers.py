@@ -1,9 +1,10 @@
-"""What a job has found, over the wire. Parts of result.json are those of its document."""
+"""What a job answers beside its result, as typed documents: rankings, fronts, picks, plots."""
 
 from typing import Any
 
 from pydantic import BaseModel, Field
 
+from optimizer.results.document import FrontGrowth
 from optimizer.results.ranking import EffectTest, ParameterRanking
 
 
@@ -40,13 +41,6 @@ class ParetoPoint(BaseModel):
     number: int
     metrics: dict[str, float]
     configuration: dict[str, Any]
-
-
-class FrontGrowth(BaseModel):
-    """A trial that enlarged the front."""
-
-    trial: int
-    value: float = Field(description="Hypervolume with this trial; 1 for the baseline alone.")
 
 
 class ParetoFront(BaseModel):
