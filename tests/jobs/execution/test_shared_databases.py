@@ -42,7 +42,7 @@ def test_a_host_of_a_cluster_is_told(
     monkeypatch.setattr(bench_host, "load_settings", lambda: settings)
     purpose = Purpose.PROVE if proves else Purpose.SELECT
     assert bench_host.measure_trial(_command(), trial(purpose), None) == done
-    assert (asked["share"], asked["reads"]) == (not proves, proves)
+    assert (asked["share"], asked["reads"]) == (not proves, 3 if proves else 0)
 
 
 def _command() -> Any:
