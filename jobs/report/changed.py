@@ -241,7 +241,7 @@ def _needed(step: PathStep, minimal: FewestChanges | None) -> str:
 def basis_words(explanation: Explanation) -> str:
     """What the figures rest on."""
     said = (
-        f"Estimate by models of {explanation.trials} trials, with 95% intervals; each step "
+        f"Predicted by models of {explanation.trials} trials, with 95% intervals; each step "
         "adds to those before it, and where options depend on each other another order divides "
         "the gain differently"
     )
@@ -266,7 +266,7 @@ def minimal_lines(explanation: Explanation) -> list[str]:
     lines = [
         f"By the models, {len(minimal.kept)} of the {count} changes suffice: "
         f"{some(minimal.kept)}. Not needed: {some(minimal.dropped)}.",
-        "Estimate fitness with these changes alone, relative to the winner: "
+        "Predicted fitness with these changes alone, relative to the winner: "
         f"{estimate_words(against)} (allowed: {-minimal.noise:.0f}).",
     ]
     if minimal.refused:

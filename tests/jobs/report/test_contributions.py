@@ -66,7 +66,7 @@ def test_what_was_measured_stands_beside_it():
         "By the models, 1 of the 3 changes suffice: write_buffer_size. Not needed: b<b>, c."
     )
     assert lines[1] == (
-        "Estimate fitness with these changes alone, relative to the winner: +20 [-20, +60] "
+        "Predicted fitness with these changes alone, relative to the winner: +20 [-20, +60] "
         "(allowed: -20)."
     )
     assert "not shown to be as good; fitness -40" in lines[2]
