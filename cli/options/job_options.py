@@ -68,18 +68,20 @@ def request_options(
     *,
     arguments: Mapping[str, str] | None = None,
     unasked: Mapping[str, Any] | None = None,
+    first: Collection[str] = (),
 ) -> Callable[[Callable[..., int | None]], Any]:
     """Gives a command an option for each field of a request, before its own options.
 
     The command's first parameter receives what was given, by the names of the fields. ``helps``
     are those that differ from the fields' own; fields that are ``left_out`` get no option.
     ``arguments`` are fields that are given without an option, each with its name in help texts;
-    ``unasked`` are values by field with which a field counts as not given.
+    ``unasked`` are values by field with which a field counts as not given, ``first`` the fields
+    that --help lists before others.
     """
     arguments, unasked = arguments or {}, unasked or {}
     options = [
         _option(name, request, helps.get(name, field.description or ""), arguments, unasked)
-        for name, field in request.model_fields.items()
+        for name, field in sorted(request.model_fields.items(), key=lambda x: x[0] not in first)
         if name not in left_out
     ]
 

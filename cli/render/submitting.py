@@ -75,7 +75,12 @@ def submittable(
         others = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in others]
         asking.__signature__ = inspect.Signature([first, *others])  # type: ignore[attr-defined]
         options = request_options(
-            request, helps, ("kind", "priority"), arguments=arguments, unasked=unasked
+            request,
+            helps,
+            ("kind", "priority"),
+            arguments=arguments,
+            unasked=unasked,
+            first=request.__annotations__,  # before those of the class that it shares with others
         )
         return options(update_wrapper(asking, command))  # type: ignore[no-any-return]
 
