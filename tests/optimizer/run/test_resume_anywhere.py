@@ -99,7 +99,7 @@ def test_killed_as_the_last_draw_ended_it_keeps_what_was_learned_all_the_same(
     draws = max(t.number for t in job.log.trials() if t.phase is Phase.SAMPLE)
     resumed(job, draws, running=False)
     first, last = kept
-    assert first["anova_power"] == before[0]["anova_power"]  # of the same draws
+    assert first.anova_power == before[0].anova_power  # of the same draws
     assert last == before[1]
 
 
