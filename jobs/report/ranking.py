@@ -78,12 +78,15 @@ def anova_line(ranking: ParameterRanking) -> str | None:
 
 
 def top_section(result: Result) -> Section:
-    """The five most important parameters, with their shares of each metric."""
-    lines = importance_lines(result)
+    """The five most important parameters, their shares of each metric, and whether to trust them.
+
+    What else says how sure they are stands in the sections of the ranking.
+    """
     if result.contributions or not result.by_models:
+        lines = importance_lines(result)
         return Section("importance", _TOP_TITLE, [Text(line) for line in lines])
     table = _shares_table(result, list(result.forest), TOP)
-    return Section("importance", _TOP_TITLE, [table, *(Text(line) for line in lines[1:])])
+    return Section("importance", _TOP_TITLE, [table, *map(Text, _order_lines(result))])
 
 
 _TOP_TITLE = "Most important parameters"
@@ -101,13 +104,18 @@ def importance_lines(result: Result) -> list[str]:
     shown = ", ".join(f"{metric} {r2:.2f}" for metric, r2 in known.items())
     doubt = "" if min(known.values()) >= LEAST_R2 else f"; unreliable, needs more {of}"
     lines = [f"{_TOP_TITLE}, changed or not: {top} (R2 on unseen trials: {shown}{doubt})."]
-    if trust := trust_lines(result):
-        lines.append(f"How far to trust the order: {'; '.join(trust)}.")
+    lines += _order_lines(result)
     if apart := [line.partition(";")[0] for line in disagreement_lines(result)]:
         lines.append(f"Forest and process disagree: {'; '.join(apart)} (rocktune parameters).")
     if words := anova_line(result):
         lines.append(f"{words}.")
     return lines
+
+
+def _order_lines(result: Result) -> list[str]:
+    """How far to trust the order, by metric; nothing where no model tells it."""
+    trust = trust_lines(result)
+    return [f"How far to trust the order: {'; '.join(trust)}."] if trust else []
 
 
 def brief_section(ranking: ParameterRanking, metric: str | None = None) -> Section:
@@ -144,7 +152,7 @@ def _shares_table(
         (str(place), _named(row), *(_brief(ranking, row, name) for name in metrics))
         for place, row in enumerate(ranking.parameters[:most], start=1)
     ]
-    return Table([Column("", figures=True), Column("parameter"), *tested], rows)
+    return Table([Column("rank", figures=True), Column("parameter"), *tested], rows)
 
 
 def _brief(ranking: ParameterRanking, row: ParameterImportance, metric: str) -> Cell:

@@ -59,7 +59,7 @@ def test_the_proof_is_left_time_for_reads_of_its_trees():
     runs = [trial_of(n, {"waf": 1.0}, bench_seconds=6.0) for n in range(1, 13)]
     history = History(runs)
     until = 6.0 * (len(runs) + plan.confirm_runs + plan.simplified)  # all is spent by then
-    more = 2.0 * plan.sides * plan.pairs
+    more = 3 * 2.0 * plan.sides * plan.pairs  # three rounds of 2 s
     for seconds, with_reads in ((until - 1, True), (until + 1, True), (until + more + 1, False)):
         budget = Budget(minutes=seconds / 60)
         assert hurried(problem, budget, plan, history) == with_reads
