@@ -180,7 +180,7 @@ def _metric_table(ranking: ParameterRanking, metric: str) -> Table:
         cells = (_p(process), _number(forest.permutation, 3), _number(forest.mdi, 3))
         of_test = (_number(test.f, 1), _p(test)) if tested else ()
         rows.append((str(place), _named(row), *map(_interval_cell, shown), *cells, *of_test))
-    return Table([Column("", figures=True), Column("parameter"), *shares, *figures], rows)
+    return Table([Column("rank", figures=True), Column("parameter"), *shares, *figures], rows)
 
 
 def _interval_cell(found: MetricImportance) -> Cell:

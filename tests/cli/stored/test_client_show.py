@@ -171,7 +171,7 @@ def test_ranked_parameters(client: Client, service: Scene, done: int, capsys: Ca
         lines[: len(ranking["parameters"])],
         " ".join(lines[len(ranking["parameters"]) :]),
     )
-    assert head.split() == ["parameter", "waf", "p"]
+    assert head.split() == ["rank", "parameter", "waf", "p"]
     assert [row.split()[1] for row in rows] == [each["name"] for each in ranking["parameters"]]
     for row, each in zip(rows, ranking["parameters"], strict=True):
         share, p = (each["model"]["waf"][name] for name in ("total", "p_holm"))
