@@ -184,7 +184,15 @@ def test_ranked_parameters(client: Client, service: Scene, done: int, capsys: Ca
     assert "Analysis of variance of the" in words
     assert client("parameters", done, "--metric", "waf", "--top", 1, url=service.url) == 0
     head, row, *_ = capsys.readouterr().out.splitlines()
-    assert head.split()[:6] == ["parameter", "process", "95%", "p", "permutation", "impurity"]
+    assert head.split()[:7] == [
+        "rank",
+        "parameter",
+        "process",
+        "95%",
+        "p",
+        "permutation",
+        "impurity",
+    ]
     assert f"{100 * ranking['parameters'][0]['model']['waf']['total']:.1f}%" in row
     assert client("parameters", done, "--metric", "foo", url=service.url) == 2
     said = "rocktune: --metric: the objective has no metric 'foo'; choose one of waf"
