@@ -210,8 +210,8 @@ class Problem:
     def read_rounds(self, *, proves: bool) -> int:
         """In how many rounds the tree of a run is read: in a proof, or after all for a limit.
 
-        A proof reads in three. A round scatters by 10 to 17%, trees of the same configuration by
-        8%: more rounds would hardly narrow an interval (docs/explanation/measuring.md).
+        A proof reads in three. What is left of the scatter then is of the trees themselves, which
+        more rounds do not narrow (docs/explanation/measuring.md).
         """
         asked = any(metric in READS for metric in self.objective.metrics)
         return 3 if proves and (asked or self.price) else int(asked)

@@ -22,6 +22,7 @@ from studies.verdicts.simulation import (
     METRICS,
     Pool,
     cost_count,
+    is_kept_unchanged,
     limit_count,
     null_count,
     read_pools,
@@ -66,7 +67,7 @@ def parts_of(pools: Mapping[str, Pool], sizes: Sequence[int], times: int) -> Ite
             )
             where: dict[str, Any] = {"pool": name, "pairs": pairs}
             yield {"what": "null", **where, "times": times}, partial(null_count, pool, **null)
-            for case in CASES:
+            for case in (case for case in CASES if is_kept_unchanged(pool, case)):
                 what = {"what": "limit", "limit": case.limit, "breaking": case.breaking}
                 yield (
                     {**what, **where, "times": times},

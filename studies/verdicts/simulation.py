@@ -1,9 +1,11 @@
 """Verdicts over resampled real pairs, of which the truth is known.
 
-The pairs are those of real jobs on options that do nothing (``docs/results/real_null_corrected``):
-two runs of one configuration, one after the other, with reads, stalls and memory. A verdict draws
-whole pairs, so the metrics stay as correlated as they were, and swaps the sides of each by a coin:
-then nothing differs between baseline and winner but what the simulation adds.
+The pairs are those of real jobs on options that do nothing: of
+``docs/results/real_null_corrected``, and of ``real_null_rounds``, where each proof reads a tree in
+three rounds. A pair is two runs of one configuration, one after the other, with reads, stalls and
+memory. A verdict draws whole pairs, so the metrics stay as correlated as they were, and swaps the
+sides of each by a coin: then nothing differs between baseline and winner but what the simulation
+adds.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from optimizer.results.price import Traded, traded
 from optimizer.trials.trial import BASELINE_TRIAL, Purpose
 
 FOLDER = Path("docs/results/real_null_corrected")
+ROUNDS = Path("docs/results/real_null_rounds")
 PAPER = load_objective("paper")
 METRICS = tuple(PAPER.named)
 _KEPT = (*METRICS, "write_p99")
@@ -49,9 +52,16 @@ class Pool:
     names: Sequence[str]  # the metrics, one a column of ``runs``
 
 
-def read_pools(folder: Path = FOLDER) -> dict[str, Pool]:
-    """The pairs measured on a quiet machine, and those beside other programs."""
-    found: dict[str, list[Sequence[Pair]]] = {"quiet": [], "busy": []}
+def read_pools(folder: Path = FOLDER, rounds: Path = ROUNDS) -> dict[str, Pool]:
+    """The pairs measured on a quiet machine, beside other programs, and with three rounds."""
+    quiet, busy = _jobs_in(folder)
+    pools = {"quiet": quiet, "busy": busy, "rounds": _jobs_in(rounds)[0]}
+    return {name: _pool(jobs) for name, jobs in pools.items() if jobs}
+
+
+def _jobs_in(folder: Path) -> tuple[list[Sequence[Pair]], list[Sequence[Pair]]]:
+    """The pairs of each job of a folder: of the quiet ones, and of the others."""
+    found: dict[bool, list[Sequence[Pair]]] = {False: [], True: []}
     for path in sorted(folder.glob("*.jsonl.gz")):
         trials = [t for t in read_archive(path).trials if t.purpose is Purpose.PROVE and t.done]
         rounds = itertools.groupby(sorted(trials, key=lambda t: t.round or 0), lambda t: t.round)
@@ -63,8 +73,8 @@ def read_pools(folder: Path = FOLDER) -> dict[str, Pool]:
                 busy = max(busy, *(side["others_cpu"] for side in sides.values()))
                 kept = {side: {n: m[n] for n in _KEPT} for side, m in sides.items()}
                 pairs.append((kept[True], kept[False]))
-        found["busy" if busy > QUIET else "quiet"].append(pairs)
-    return {name: _pool(jobs) for name, jobs in found.items()}
+        found[busy > QUIET].append(pairs)
+    return found[False], found[True]
 
 
 def _pool(jobs: Sequence[Sequence[Pair]]) -> Pool:
@@ -246,11 +256,23 @@ class LimitCount:
     breaking_by_medians: float  # of the same, as until 2026-11-28
 
 
+def is_kept_unchanged(pool: Pool, case: LimitCase) -> bool:
+    """Whether the median run keeps the limit: one in figures may be out of a machine's reach."""
+    limit = parse_limit(case.limit)
+    level = _level(pool, limit)
+    bound = limit.resolved({limit.metric: level})
+    return level >= bound.at_least if limit.is_floor else level <= bound.at_most
+
+
+def _level(pool: Pool, limit: Limit) -> float:
+    return float(np.median([side[limit.metric] for pair in pool.pairs for side in pair]))
+
+
 def limit_count(pool: Pool, case: LimitCase, *, times: int, pairs: int, seed: int) -> LimitCount:
     """Jobs with a limit: margins from runs of the baseline before, then a proof by pairs."""
     rng, limit = np.random.default_rng(seed), parse_limit(case.limit)
     objective = Objective("limited", (Term("goal", "min"),), (limit,))
-    level = float(np.median([side[limit.metric] for pair in pool.pairs for side in pair]))
+    level = _level(pool, limit)
     singles, kept, margins = _singles(pool, limit, level), np.zeros(4), []
     for _ in range(times):
         before = rng.choice(singles, BASELINES)
