@@ -16,13 +16,12 @@ import re
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from sampler.common.text import format_bytes
 from sampler.profile.profile import FamilyProfile, Source, Sure
 from sampler.rocksdb.application import with_shown_objects, without_shown_objects
 from sampler.rocksdb.changes import Edit, patched
-from sampler.rocksdb.log_reader import LogEvent
+from sampler.rocksdb.log_reader import LogEvent, whole_number
 from sampler.rocksdb.measured_part import caches_of, normalized
 from sampler.rocksdb.option_values import BUILT_IN_FILTERS, FilterPolicy
 from sampler.rocksdb.options_file import TABLE, parse_options
@@ -252,34 +251,31 @@ class ApplicationObjects:
         if event.kind != "table_file_creation":
             return
         name = event.raw.get("cf_name", properties.get("column_family_name"))
-        size, entries = _count(properties, "filter_size"), _count(properties, "num_entries")
+        size, entries = (
+            whole_number(properties.get("filter_size")),
+            whole_number(properties.get("num_entries")),
+        )
         if not isinstance(name, str) or not size or not entries:
             return
         filtered, partitions = (
-            _count(properties, key) for key in ("num_filter_entries", "index_partitions")
+            whole_number(properties.get(key)) for key in ("num_filter_entries", "index_partitions")
         )
         family = self._families[name]
         if family.opening != self._opening:  # an application may have been given another filter
             family.tables.clear()
             family.opening = self._opening
-        version = _count(properties, "format_version")
+        version = whole_number(properties.get("format_version"))
         family.tables.append(
             FilteredTable(
                 filter_bytes=size,
                 entries=filtered or entries,
                 partitions=partitions or 1,
-                key_size=(_count(properties, "raw_key_size") or 0) / entries,
+                key_size=(whole_number(properties.get("raw_key_size")) or 0) / entries,
                 format_version=5 if version is None else version,
                 compacted=job in self._compactions,
                 told=bool(filtered),
             )
         )
-
-
-def _count(event: Mapping[str, Any], name: str) -> int | None:
-    """A whole number of an event; None where it is not there."""
-    value = event.get(name)
-    return value if type(value) is int and 0 <= value < 2**63 else None
 
 
 def with_objects(

@@ -71,7 +71,7 @@ class LogEvent:
     @property
     def micros(self) -> int | None:
         """Microseconds since the epoch."""
-        return _whole(self.raw.get("time_micros"))
+        return whole_number(self.raw.get("time_micros"))
 
     @property
     def failed(self) -> bool:
@@ -118,7 +118,7 @@ class LogEvent:
             value: Any = self.raw
             for step in path:
                 value = value.get(step) if isinstance(value, dict) else None
-            if (found := _whole(_digits(value) if len(path) > 1 else value)) is not None:
+            if (found := whole_number(_digits(value) if len(path) > 1 else value)) is not None:
                 return found
         return None
 
@@ -165,7 +165,8 @@ def _object(text: str) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _whole(value: object) -> int | None:
+def whole_number(value: object) -> int | None:
+    """A value of an event as a count; None where it is no whole number from 0 to 2^63 - 1."""
     return value if type(value) is int and 0 <= value < _MOST_NUMBER else None
 
 
