@@ -78,7 +78,7 @@ class Hasty(Keeping):
 
     def prepare(self, configuration: Configuration, folder: Path) -> list[str]:
         argv = super().prepare(configuration, folder)
-        return [*argv, f"--rate_limiter_bytes_per_sec={8 * 2**20}"]
+        return [*argv, f"--rate_limiter_bytes_per_sec={4 * 2**20}"]
 
     def settled(self, folder: Path) -> bool:
         del folder
@@ -196,7 +196,7 @@ def test_a_run_that_worked_on_after_it_seemed_at_rest_counts_for_nothing(
     installed: InstalledDbBench, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(process, "RESTLESS_SECONDS", 0.0)
-    plan = tiny_plan(installed, num=40_000, settle="wait")
+    plan = tiny_plan(installed, num=10_000, settle="wait")
     runner = LocalRunner(Hasty(installed, plan), settings)
     runner.start({"write_buffer_size": SMALL, "compression_type": "zstd"})
     outcome: Outcome | None = None
