@@ -155,7 +155,7 @@ def test_statistics_of_intervals_among_the_errors_do_not_hide_the_final_ones(
     (bench_folder / "stdout").write_text(printed(name))
     (bench_folder / "stderr").write_text(said(name))
     installed = replace(installed, version="7.8.3")  # which printed it
-    outcome = DbBench(installed, tiny_plan(installed)).harvest({}, bench_folder, ended(), 0.0)
+    outcome = DbBench(installed, tiny_plan(installed)).harvest({}, bench_folder, ended())
     assert outcome.metrics["stall_percent"] == pytest.approx(41.504, abs=1e-3)
     assert outcome.metrics["lsm_bytes"] == int(427.10 * 2**20)
 

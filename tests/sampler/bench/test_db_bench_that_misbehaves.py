@@ -71,11 +71,9 @@ class Weighed(DbBench):
 
     printed: list[int] = field(default_factory=list)
 
-    def harvest(
-        self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
-    ) -> Outcome:
+    def harvest(self, configuration: Configuration, folder: Path, ended: EndedProcess) -> Outcome:
         self.printed.append(sum((folder / name).stat().st_size for name in ("stdout", "stderr")))
-        return super().harvest(configuration, folder, ended, began)
+        return super().harvest(configuration, folder, ended)
 
 
 @pytest.fixture

@@ -170,15 +170,15 @@ def test_each_column_family_has_write_buffers_of_its_own():
 
 def test_a_run_that_was_cut_off_gives_a_lower_bound_of_time_and_an_upper_one_of_rate():
     log = RocksdbLog(opened=100.5, tickers={"bytes.written": 1000, "flush.write.bytes": 1500})
-    found = censored_metrics(log, ENDED, 100.0, LOAD, DEFAULTS)
+    found = censored_metrics(log, ENDED, LOAD, DEFAULTS)
     assert found["time"] == pytest.approx(9.0)
     assert found["rate"] == pytest.approx(100_000 / 9.0)
     assert found["waf_partial"] == 1.5
     assert not found.keys() & {"waf", "sa", "load_time"}
     over = RocksdbLog(opened=100.0, load_ended=102.0)
-    assert censored_metrics(over, ENDED, 100.0, LOAD, DEFAULTS)["rate"] == 50_000
+    assert censored_metrics(over, ENDED, LOAD, DEFAULTS)["rate"] == 50_000
     several = of("fillrandom", "overwrite")
-    assert "rate" not in censored_metrics(RocksdbLog(), ENDED, 100.0, several, DEFAULTS)
+    assert "rate" not in censored_metrics(RocksdbLog(), ENDED, several, DEFAULTS)
 
 
 SMALL = {"write_buffer_size": 8 * 2**20}
