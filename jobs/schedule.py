@@ -219,17 +219,9 @@ def keep_schedule(
     times = read_times(cron, time_zone)
     if missed not in MISSED:
         raise InputError("missed", f"{missed!r} is neither late nor skip")
-    kept = add_schedule(
-        engine,
-        name=name,
-        cron=times.cron,
-        time_zone=time_zone,
-        missed=missed,
-        document=plan.document(),
-        next_at=times.after(present(engine)),
-        submitter=submitter,
-    )
-    if not kept:
+    when = {"cron": times.cron, "time_zone": time_zone, "next_at": times.after(present(engine))}
+    about = {"name": name, "missed": missed, "submitter": submitter}
+    if not add_schedule(engine, document=plan.document(), **about, **when):
         raise ScheduleTaken(f"a schedule {name!r} already exists; delete it first")
 
 

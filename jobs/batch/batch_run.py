@@ -192,11 +192,6 @@ def _why(store: JobStore, job_id: int, error: Exception) -> str:
     )
 
 
-def is_well(document: Mapping[str, Any]) -> bool:
-    """Whether all jobs of a batch ended well, whatever they found."""
-    return bool(document["state"] == BatchState.DONE)
-
-
 def end_batch_now(engine: Engine, batch_id: int) -> Mapping[str, Any]:
     """Ends a batch whose jobs have all ended; keeps and returns what came of it (or KeyError)."""
     row = find_batch(engine, batch_id)

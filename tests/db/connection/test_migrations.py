@@ -179,5 +179,7 @@ def test_an_upgrade_that_waits_leaves_the_tables_of_services_that_run(
     assert current(database) == RELEASED
     database.dispose()
     upgraded = subprocess.run([*asked, "--wait", "60"], capture_output=True, text=True)
-    assert (upgraded.returncode, upgraded.stdout) == (0, f"from {RELEASED} to {HEAD}\n"), upgraded.stderr
+    assert (upgraded.returncode, upgraded.stdout) == (0, f"from {RELEASED} to {HEAD}\n"), (
+        upgraded.stderr
+    )
     assert current(database) == HEAD
