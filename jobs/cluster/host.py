@@ -158,7 +158,7 @@ def measure_trial(
     except (InputError, OSError) as error:
         raise HostUnfit(str(error)) from None
     try:
-        while (outcome := here.wait(_POLL_SECONDS)) is None:
+        while (ended := here.wait(_POLL_SECONDS)) is None:
             _require_wanted()
     except InputError as error:  # its RocksDB was replaced meanwhile
         here.cancel()
@@ -166,6 +166,7 @@ def measure_trial(
     except BaseException:
         here.cancel()
         raise
+    _, outcome = ended
     # A failure beside a full disk is the host's, though it ended before anybody had looked.
     problem = unfit(settings)
     if outcome.state is not TrialState.FAILED or outcome.by_host or problem is None:

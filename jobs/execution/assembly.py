@@ -272,7 +272,7 @@ class ThisMachine:
         """The one."""
         if assembly.confirming:  # known now, not when the search is over
             require_space(self._settings.bench_dir, assembly.confirming.space_bytes)
-        return OneHost(LocalHost(assembly, self._settings, waiting=on.waiting, pause=on.pause))
+        return LocalHost(assembly, self._settings, waiting=on.waiting, pause=on.pause)
 
     def export(
         self, assembly: ResolvedJob, configuration: Configuration, comments: list[str]
@@ -284,8 +284,8 @@ class ThisMachine:
         """Nothing is open."""
 
 
-class LocalHost:
-    """Meets ``optimizer.run.ports.Bench`` with this machine."""
+class LocalHost(OneHost):
+    """Meets ``optimizer.run.ports.Hosts`` with this machine."""
 
     def __init__(
         self,
@@ -300,6 +300,7 @@ class LocalHost:
         self._searching = made(assembly.benchmark)
         self._confirming = made(assembly.confirming) if assembly.confirming else self._searching
         self._runner = self._searching  # the one whose trial is in flight
+        self._flying: Trial | None = None
         self._read_rounds = assembly.problem.read_rounds
         self.name = host_name()
 
@@ -308,6 +309,7 @@ class LocalHost:
         confirms = trial.phase is Phase.CONFIRM
         self._runner = self._confirming if confirms else self._searching
         proves = trial.purpose is Purpose.PROVE
+        self._flying = trial
         self._runner.start(
             trial.configuration,
             cutoff_seconds=cutoff_seconds,
@@ -315,10 +317,14 @@ class LocalHost:
             reads=self._read_rounds(proves=proves),
         )
 
-    def wait(self, timeout: float) -> Outcome | None:
-        """The outcome, or None when the trial is not over after ``timeout`` s."""
-        return self._runner.wait(timeout)
+    def wait(self, timeout: float) -> tuple[Trial, Outcome] | None:
+        """The trial with its outcome, or None when it is not over after ``timeout`` s."""
+        if self._flying is None or (outcome := self._runner.wait(timeout)) is None:
+            return None
+        trial, self._flying = self._flying, None
+        return trial, outcome
 
     def cancel(self) -> None:
         """Ends the trial in flight."""
+        self._flying = None
         self._runner.cancel()

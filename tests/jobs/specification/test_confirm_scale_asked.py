@@ -76,8 +76,9 @@ def test_only_the_confirmation_measures_the_larger_load(settings: Settings, tmp_
             configuration=configuration, digest=digest(configuration), subject=1,
         )  # fmt: skip
         host.start(trial, cutoff_seconds=None)
-        while (outcome := host.wait(10)) is None:
+        while (ended := host.wait(10)) is None:
             pass
+        _, outcome = ended
         assert outcome.state is TrialState.DONE
         assert outcome.effective == configuration  # at full scale, from either
         written[phase] = outcome.counters["bytes.written"]
