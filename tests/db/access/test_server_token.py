@@ -22,7 +22,6 @@ from db.access.tokens import (
 )
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
-from sampler.common.errors import InputError
 from tests.support import ROOT
 
 
@@ -107,13 +106,6 @@ def test_names_of_those_that_are_let_in_at_once_are_not_given_twice(database: En
             assert all(threads.map(at_once, [f"serve@{index}"] * 6))
     names = [row.name for row in list_tokens(database)]
     assert len(set(names)) == len(names) == 48
-
-
-def test_a_file_that_others_can_read_is_refused(database: Engine, path: Path):
-    server_token(database, path)
-    path.chmod(0o644)
-    with pytest.raises(InputError, match="other users can access"):
-        server_token(database, path)
 
 
 _START = """

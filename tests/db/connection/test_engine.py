@@ -7,10 +7,10 @@ from threading import Barrier
 
 import psycopg
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, func, literal, select
 from sqlalchemy.engine import make_url
 
-from db.connection.engine import make_engine, reading, writing
+from db.connection.engine import make_engine, moment_of, reading, writing
 from db.connection.migrate import upgrade_tables
 from db.jobs.job_store import JobStore
 from sampler.common.errors import InputError
@@ -184,3 +184,12 @@ class TestTransactions:
         with pytest.raises(RuntimeError, match="halfway"):
             half()
         assert len(JobStore(database).jobs()) == 1
+
+    def test_however_often_its_moment_stands_in_a_statement_it_is_one(self, database: Engine):
+        rows = select(literal(1).label("number")).cte("rows", recursive=True)
+        rows = rows.union_all(select(rows.c.number + 1).where(rows.c.number < 20_000))
+        times = select(
+            func.count(func.distinct(moment_of(database))), func.count(rows.c.number)
+        ).select_from(rows)
+        with reading(database) as connection:
+            assert connection.execute(times).one() == (1, 20_000)

@@ -242,6 +242,7 @@ def test_a_receiver_that_says_nothing_holds_up_no_job_and_no_worker(
     scene.check_done(second)
 
 
+@pytest.mark.one_database
 @pytest.mark.slow
 def test_a_failure_of_the_deliverer_ends_no_worker(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
