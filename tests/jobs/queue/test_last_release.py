@@ -19,7 +19,7 @@ from db.connection import migrate
 from db.connection.engine import make_engine
 from db.connection.migrate import HEAD, current, require_current, upgrade_tables
 from db.jobs.job_store import JobStore
-from db.leases import LedBy, take_lead
+from db.leases import take_lead
 from db.nightly.nights import nights_of_batch
 from db.schema.job_row import JobState
 from jobs import worker
@@ -181,5 +181,5 @@ def test_a_worker_waits_for_the_lease_of_one_that_still_ends_its_trial(engine: E
             f"UPDATE turn SET owner = '{ELSEWHERE}', expires_at = '{shown}' WHERE name = 'bench'"
         )
     upgrade_tables(engine)
-    assert take_lead(engine, worker.BENCH, "another") == LedBy(ELSEWHERE)
+    assert take_lead(engine, worker.BENCH, "another") == ELSEWHERE
     assert JobStore(engine).job(INTERRUPTED).state is JobState.RUNNING
