@@ -8,16 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampler.bench.bench_plan import BenchPlan
-from sampler.bench.command_bench import CommandBench, last_line_metrics
+from sampler.bench.command_bench import last_line_metrics
 from sampler.bench.outcome import Outcome, TrialState
 from sampler.bench.runner import LocalRunner
 from sampler.bench.settings import Settings
 from sampler.rocksdb.options_file import CF, parse_options
-from sampler.space.space import Configuration, default_values
-from sampler.space.space_file import load_space, space_from_document
+from sampler.space.space import Configuration
+from sampler.space.space_file import space_from_document
 from sampler.workload.metric_table import MACHINE
-from sampler.workload.workload import Command, Workload
+from tests.support.sampler.real_runs import command_bench
 
 Run = Callable[..., Outcome]
 
@@ -26,14 +25,9 @@ Run = Callable[..., Outcome]
 def run(settings: Settings) -> Run:
     """Runs a command of one's own as a trial; only its own metrics are kept."""
 
-    def measure(
-        *argv: str, configuration: Configuration | None = None, scale: int = 1, space: str = ""
-    ) -> Outcome:
-        command = Command(argv=argv, timeout_seconds=30)
-        workload = Workload(name="own", command=command, settle="none", scale=scale)
-        around = load_space(space or "default")
-        plan = BenchPlan(workload, around, default_values("library"))
-        found = LocalRunner(CommandBench(command, plan), settings).run(configuration or {})
+    def measure(*argv: str, configuration: Configuration | None = None, scale: int = 1) -> Outcome:
+        bench = command_bench(*argv, scale=scale)
+        found = LocalRunner(bench, settings).run(configuration or {})
         own = {name: value for name, value in found.metrics.items() if name not in MACHINE}
         return dataclasses.replace(found, metrics=own)
 
@@ -159,9 +153,8 @@ def test_a_parameter_of_one_s_own_is_in_the_configuration_and_in_no_options_file
         {"name": "write_buffer_size"},
     ]
     space = space_from_document({"name": "own", "parameter": rows})
-    command = Command(argv=("true",), timeout_seconds=5)
-    workload = Workload(name="own", command=command, scale=1)
-    bench = CommandBench(command, BenchPlan(workload, space, default_values("library")))
+    bench = command_bench("true")
+    bench = dataclasses.replace(bench, plan=dataclasses.replace(bench.plan, space=space))
     asked = {"batch": 8, "write_buffer_size": 16 * 2**20}
     bench.prepare(asked, bench_folder)
     assert json.loads((bench_folder / "configuration.json").read_text()) == asked
