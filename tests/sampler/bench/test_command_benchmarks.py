@@ -71,23 +71,19 @@ def test_a_last_line_that_is_no_measurement_is_told(printed: str, fragment: str)
     assert len(str(refused.value)) < 400
 
 
-def test_a_trial_whose_last_line_is_no_measurement_failed_with_that_reason(run: Run):
-    outcome = run("echo", '{"waf": NaN}')
-    assert outcome.state is TrialState.FAILED
-    assert outcome.failure == "metric 'waf' is not a finite number: nan"
-    assert outcome.metrics == {}
-
-
-def test_a_good_last_line_does_not_excuse_a_bad_exit(run: Run):
-    outcome = run("sh", "-c", """echo '{"waf": 2}'; echo disk broke >&2; exit 1""")
-    assert (outcome.state, outcome.failure) == (TrialState.FAILED, "disk broke")
-    assert outcome.metrics == {}
-
-
-def test_output_that_is_no_text_is_told_and_not_raised(run: Run):
-    outcome = run("printf", r"\377\376\000")
-    assert outcome.state is TrialState.FAILED
-    assert outcome.failure is not None and "not a JSON object" in outcome.failure
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("""echo '{"waf": NaN}'""", "metric 'waf' is not a finite number: nan"),
+        # A good last line does not excuse a bad exit.
+        ("""echo '{"waf": 2}'; echo disk broke >&2; exit 1""", "disk broke"),
+        (r"printf '\377\376\000'", "the last line is not a JSON object"),
+    ],
+)
+def test_without_a_measurement_a_trial_failed_with_that_reason(script: str, why: str, run: Run):
+    outcome = run("sh", "-c", script)
+    assert (outcome.state, outcome.metrics) == (TrialState.FAILED, {})
+    assert outcome.failure is not None and outcome.failure.startswith(why)
 
 
 @given(st.text())
@@ -121,16 +117,10 @@ print(json.dumps({"asked": asked["write_buffer_size"],
 
 def test_placeholders_name_what_the_command_needs(run: Run):
     outcome = run(
-        sys.executable,
-        "-c",
-        PROGRAM,
-        "{configuration}",
-        "{options}",
-        "{directory}",
+        sys.executable, "-c", PROGRAM, "{configuration}", "{options}", "{directory}",
         "--pair={configuration}:{configuration}",
-        configuration={"write_buffer_size": 32 * 2**20},
-        scale=64,
-    )
+        configuration={"write_buffer_size": 32 * 2**20}, scale=64,
+    )  # fmt: skip
     assert outcome.failure is None
     assert outcome.metrics == {"asked": 32 * 2**20, "written": 2**19, "pairs": 2.0}
     assert outcome.effective == {"write_buffer_size": 32 * 2**20}
