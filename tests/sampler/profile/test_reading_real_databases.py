@@ -89,7 +89,7 @@ def test_different_sizes_without_statistics(filled: Fill) -> None:
 )
 def test_overwrites(filled: Fill, processes: list[str], share: float) -> None:
     # On a slow machine the first dump of statistics would fall into the run, before the deletes.
-    flags = {"num": 30_000, "value_size": 150, "stats_dump_period_sec": 0}
+    flags = {"num": 60_000, "value_size": 150, "stats_dump_period_sec": 0}
     family = filled(*processes, **flags).family("default")
     assert family.overwrite_share == pytest.approx(share, abs=0.05)
     assert family.sources["overwrite_share"].sure == "estimated"
