@@ -415,7 +415,7 @@ class TestEveryFormat:
         monkeypatch.setattr(db.trials.trial_export, "PAGE", 50)
         monkeypatch.setattr(jobs.report.trial_export, "_GROUP", 500)
         few, many = (
-            job_of(database, map(plain_trial, range(1, count + 1))) for count in (1_000, 5_000)
+            job_of(database, map(plain_trial, range(1, count + 1))) for count in (600, 2_400)
         )
         peaks = [peak(chunks(database, job_id)) for job_id in (few, few, many)]
         assert peaks[2] < 1.3 * peaks[1] + 20_000, peaks
@@ -435,9 +435,8 @@ def peak(chunks: Iterator[bytes]) -> int:
 def test_the_benchmark_prints_a_line_for_each_job(
     database_url: str, capsys: pytest.CaptureFixture[str]
 ):
-    export_benchmark(["20", "1010", "--db", database_url, "--format", "parquet"])
-    head, few, many = capsys.readouterr().out.splitlines()
+    export_benchmark(["1010", "--db", database_url, "--format", "ndjson"])
+    head, line = capsys.readouterr().out.splitlines()
     assert head.startswith("trials | rows/s | seconds")
-    assert few.startswith("20 | ")
-    assert many.startswith("1,010 | ")
-    assert len(few.split(" | ")) == len(head.split(" | "))
+    assert line.startswith("1,010 | ")
+    assert len(line.split(" | ")) == len(head.split(" | "))
