@@ -31,7 +31,7 @@ TINY = """\
 name = "tiny"
 benchmarks = ["fillseq"]
 measured = ["fillseq"]
-num = 8000
+num = 33000
 settle = "flush"
 """
 
