@@ -7,7 +7,7 @@ from typing import Any
 
 from jobs.execution.assembly import plan_over_baseline
 from jobs.experiments.experiment import Experiment, Findings, Sets
-from jobs.experiments.sides import MIDDLE, Side, side_from_document, sides_around, worked_out
+from jobs.experiments.sides import MIDDLE, Side, sides_around, worked_out
 from jobs.experiments.tables import (
     compare_cases,
     comparison_files,
@@ -272,7 +272,7 @@ def comparison(asked: Mapping[str, Any], _: object, settings: Settings) -> Exper
     those of ``subject_of``.
     """
     workloads = [workload_from_document(each, stored=True) for each in asked["workloads"]]
-    both = [side_from_document(each) for each in asked["sides"]]
+    both = [Side(**each) for each in asked["sides"]]
     around, rounds, seed = asked["around"], asked["rounds"], asked["seed"]
     subjects = subjects_of(both, around, workloads, settings)
     cautions = comparison_cautions(subjects)
