@@ -96,11 +96,9 @@ def profile_result(rows: list[ComparedFigure]) -> ProfileResult:
 class _FiguresOfLoad(DbBench):
     """A benchmark whose metrics are the figures that a database is compared by."""
 
-    def harvest(
-        self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
-    ) -> Outcome:
+    def harvest(self, configuration: Configuration, folder: Path, ended: EndedProcess) -> Outcome:
         """See ``DbBench``."""
-        outcome = super().harvest(configuration, folder, ended, began)
+        outcome = super().harvest(configuration, folder, ended)
         if outcome.state is not TrialState.DONE:
             return outcome
         # Without its tables: a LOG and an OPTIONS file are what is read of the database, too.
