@@ -116,12 +116,8 @@ _DECIDES = {
 }
 
 
-def judge_cpu(cpu: CpuState, *, most_jobs: int) -> list[Finding]:
+def judge_cpu(cpu: CpuState, *, most_jobs: int) -> Iterator[Finding]:
     """Judges the processors; ``most_jobs`` is what the space may draw of background jobs."""
-    return list(_cpu_findings(cpu, most_jobs))
-
-
-def _cpu_findings(cpu: CpuState, most_jobs: int) -> Iterator[Finding]:
     yield _cores(cpu, most_jobs)
     if cpu.governors:
         steady = cpu.governors == ("performance",)

@@ -159,7 +159,7 @@ def test_one_that_is_cancelled_goes_on_from_what_it_measured(client: TestClient,
 
 @pytest.mark.one_database
 def test_an_upgrade_check_with_a_file(client: TestClient, scene: Scene):
-    enough = {"workload": {**TINY, "name": "enough", "num": 33_000}}
+    enough = {"workload": {**TINY, "name": "enough", "num": 16_500, "scale": 128}}
     assert client.post("/v1/workloads", json=enough).status_code == 201
     body = {
         "kind": "upgrade-check", "old": "default", "new": "newer", "workload": "enough",

@@ -108,6 +108,7 @@ def job(
 
 
 @pytest.mark.slow
+@pytest.mark.one_database
 def test_every_round_measures_each_configuration_and_all_is_kept(job: Explained):
     found = job.measure(runs=4)
     subjects = {"baseline", "step 1", "winner"}  # the minimal one is the first step's
@@ -176,6 +177,7 @@ def test_fewer_changes_that_failed_alone_are_not_said_to_be_as_good(
 
 
 @pytest.mark.slow
+@pytest.mark.one_database
 def test_what_an_interruption_left_is_gone_on_with(job: Explained):
     job.stop_after = 4
     with pytest.raises(KeyboardInterrupt):
