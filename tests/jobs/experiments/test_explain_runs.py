@@ -129,7 +129,7 @@ def test_every_round_measures_each_configuration_and_all_is_kept(job: Explained)
     assert found["measured"]["minimal"]["shown"]
 
     kept = job.store.result(job.id)
-    assert kept is not None and kept["explanation"] == json.loads(json.dumps(found))
+    assert kept["explanation"] == json.loads(json.dumps(found))
     finished = job_outcome(job.engine, job.id)
     assert finished.options is not None and finished.minimal is not None
     assert "Measured: 4 rounds on" in (kept_report(job.engine, job.id) or "")
@@ -183,7 +183,7 @@ def test_what_an_interruption_left_is_gone_on_with(job: Explained):
     with pytest.raises(KeyboardInterrupt):
         job.measure()
     result = job.store.result(job.id)
-    assert result is not None and result["explanation"]["measured"] is None
+    assert result["explanation"]["measured"] is None
     assert job.store.job(job.id).lease_owner is None
     left, job.ended = job.ended, []
     job.stop_after = 1000
@@ -225,7 +225,6 @@ def test_what_another_host_or_rocksdb_has_measured_is_measured_anew(
     with pytest.raises(KeyboardInterrupt):
         job.measure()
     first = job.store.recall(job.id, "explanation-round-1")
-    assert first is not None
     known = {**first["experiment"], **other}
     lease = acquire(job.engine, job.id, this_process_name())
     told = {name: each for name, each in known.items() if each is not ...}
@@ -250,13 +249,13 @@ def test_a_job_of_the_service_measures_it_and_goes_on_with_what_is_kept(job: Exp
         run_queued(queued, number, 1, made_ready)
         row = job.store.job(number)
         assert (row.state, row.error, row.lease_owner) == (JobState.DONE, None, None)
-        assert row.standing is not None and row.standing["done"] == row.standing["total"] == 9
+        assert row.standing["done"] == row.standing["total"] == 9
         found = client.get(f"/v1/jobs/{number}/result").json()
     assert len(job.measured) == 9 - 3
     assert found.pop("job") == job.id
     assert found["measured"]["runs"] == {"done": 9, "total": 9}
     result = job.store.result(job.id)
-    assert result is not None and result["explanation"] == found
+    assert result["explanation"] == found
     assert job.store.job(job.id).lease_owner is None
     told = told_of(JobKind.EXPLAIN, found)
     assert told.lines[0].startswith("9 of 9 runs succeeded, on ")
@@ -287,7 +286,7 @@ def test_a_job_of_the_service_outlasts_a_lost_database(
         assert (row.state, row.error) == (JobState.DONE, None)
     assert len(job.measured) == 9
     result = job.store.result(job.id)
-    assert result is not None and result["explanation"]["measured"]["runs"]["done"] == 9
+    assert result["explanation"]["measured"]["runs"]["done"] == 9
 
 
 @pytest.mark.slow

@@ -93,9 +93,9 @@ def test_a_restored_job_goes_on_where_it_stopped(
         upgrade_tables(elsewhere)
         other = restore_archive(elsewhere, part).job_id
         found = JobStore(elsewhere).newest_job_with(asked.digest())
-        assert found is not None and found.id == other
+        assert found.id == other
         stands = found.standing
-        assert stands is not None and (stands["done"], stands["total"]) == (7, 12)
+        assert (stands["done"], stands["total"]) == (7, 12)
         again = run_job(
             elsewhere, other, asked, assemble(asked, settings), settings, progress=Watcher()
         )
