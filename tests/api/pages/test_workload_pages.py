@@ -89,19 +89,11 @@ def test_what_is_wrong_stands_beside_its_field_and_nothing_is_lost(client: TestC
     for changed, name, said in (
         ({"workload": "name = "}, "workload", "is not TOML"),
         ({"workload": ""}, "workload", "is not a name"),
-        ({"workload": 'name = "x"\nnum = 2026-11-22'}, "workload", "not a whole"),
-        (
-            {"workload": 'name = "x"\n[command]\nargv = ["x"]'},
-            "workload",
-            "not accepted over HTTP",
-        ),
         ({"workload": 'name = "load"'}, "workload", "comes with the service"),
         ({"profile": "{"}, "profile", "is not valid JSON"),
         ({"profile": "[" * 100_000}, "profile", "is not valid JSON"),
-        ({"profile": "[]"}, "profile", ""),
         ({"profile": "{}"}, "profile", "write the families of the object"),
         ({"baseline_options": "none"}, "baseline_options", ""),
-        ({"baseline_options": "x" * 500_001}, "baseline_options", "more than 500000"),
     ):
         sent = {**FORM, **changed}
         answer = act(client, "/workloads", **sent, replace="yes")
