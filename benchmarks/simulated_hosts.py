@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from optimizer.run.ports import EndedTrial
 from optimizer.trials.trial import Trial
 from sampler.bench.outcome import Outcome, TrialState
 
@@ -43,7 +42,7 @@ class SimulatedHosts:
         chance = random.Random(seed)
         self._speed = {f"host-{n:04}": math.exp(chance.gauss(0, spread)) for n in range(count)}
         self._names = tuple(self._speed)
-        self._flying: list[tuple[float, int, int, str, Outcome]] = []
+        self._flying: list[tuple[float, int, Trial, Outcome]] = []
         self._chance, self._measure = chance, measure
         self.simulated_seconds = 0.0
 
@@ -55,31 +54,31 @@ class SimulatedHosts:
         """All of them, always."""
         return self._names
 
-    def start(self, trial: Trial, *, host: str, cutoff_seconds: float | None) -> None:
+    def start(self, trial: Trial, *, cutoff_seconds: float | None) -> None:
         """Draws the outcome."""
         del cutoff_seconds
         metrics = self._measure(trial.configuration, self._chance)
-        metrics["time"] *= self._speed[host]
-        metrics["rate"] /= self._speed[host]
+        assert trial.host is not None
+        metrics["time"] *= self._speed[trial.host]
+        metrics["rate"] /= self._speed[trial.host]
         outcome = Outcome(
             state=TrialState.DONE, metrics=metrics, bench_seconds=metrics["time"] * 1.02
         )
         end = self.simulated_seconds + outcome.bench_seconds
-        heapq.heappush(self._flying, (end, trial.number, trial.attempt, host, outcome))
+        heapq.heappush(self._flying, (end, trial.number, trial, outcome))
 
     def attach(self, trial: Trial) -> bool:
         """Never."""
         del trial
         return False
 
-    def wait(self, timeout: float) -> EndedTrial | None:
+    def wait(self, timeout: float) -> tuple[Trial, Outcome] | None:
         """Whichever ends next."""
         del timeout
         if not self._flying:
             return None
-        end, number, attempt, host, outcome = heapq.heappop(self._flying)
-        self.simulated_seconds = end
-        return EndedTrial(number, attempt, host, outcome)
+        self.simulated_seconds, _, trial, outcome = heapq.heappop(self._flying)
+        return trial, outcome
 
     def cancel(self) -> None:
         """Forgets them."""

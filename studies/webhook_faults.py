@@ -32,8 +32,8 @@ from jobs.webhooks import deliver_due, new_secret
 from sampler.bench.settings import Settings
 from studies.faults.crash_table import DATABASES, database
 from studies.study import made_by
-from tests.support import ROOT
-from tests.support.jobs.receiver import Receiver, nobody_there, receiving
+from tests.support import ROOT, unused_port
+from tests.support.jobs.receiver import Receiver, receiving
 from tests.support.jobs.service_desk import wait_until
 from tests.support.jobs.worker_scene import Scene, at_work
 
@@ -108,7 +108,7 @@ def counted(kind: str, fault: str, engine: Engine, receiver: Receiver, **more: o
 
 def beside_jobs(kind: str, fault: str, engine: Engine, url: str, folder: Path) -> Row:
     """Jobs of a real worker while the receiver fails; then it is well again."""
-    port = nobody_there()
+    port = unused_port()
     receiver = Receiver(port=port)
     add_webhook(engine, receiver.url, EVENTS, new_secret(), None)
     settings = Settings(bench_dir=folder / "bench", lock=folder / "lock", free_bytes=0)
@@ -164,7 +164,7 @@ def clock() -> Iterator[Callable[[timedelta], None]]:
 def gone_for(kind: str, hours: int, engine: Engine, url: str, folder: Path) -> Row:
     """Nobody listens for so long; then for another day somebody does."""
     del url, folder
-    receiver = Receiver(port=nobody_there())
+    receiver = Receiver(port=unused_port())
     ended_jobs(engine, receiver.url)
     minute = timedelta(minutes=1)
     with clock() as ahead:

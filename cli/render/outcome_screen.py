@@ -11,9 +11,8 @@ from rich.text import Text as RichText
 from cli.render.screen import bare_table, if_known, say
 from db.schema.job_row import JobKind
 from jobs.report.changed import contributed_section, warm_start_lines
-from jobs.report.ranking import importance_lines
 from jobs.report.section import Block, Cell, Items, Section, Table, Text, numbered
-from jobs.report.sections import sections
+from jobs.report.sections import importance_lines, sections
 from jobs.report.verdict import limit_lines, noise_line, power_lines
 from optimizer.results.document import Result, tested_fitness
 from sampler.common.text import cleaned

@@ -21,7 +21,7 @@ from jobs.cluster.scheduler import HostSeen, SchedulerConnection, own_version, s
 from jobs.execution.assembly import JobEvents, assembly_of
 from jobs.specification.resolved_job import ResolvedJob
 from jobs.specification.specification import Specification
-from optimizer.run.ports import EndedTrial, Hosts
+from optimizer.run.ports import Hosts
 from optimizer.trials.trial import Trial
 from sampler.bench.builds import DEFAULT_BUILD
 from sampler.bench.outcome import Outcome, TrialState
@@ -115,9 +115,10 @@ class DaskHosts:
         """The names of the hosts that are there, fit, and for this job."""
         return [seen.name for seen in self._usable()]
 
-    def start(self, trial: Trial, *, host: str, cutoff_seconds: float | None) -> None:
+    def start(self, trial: Trial, *, cutoff_seconds: float | None) -> None:
         """Begins to measure; what is lost at once, with its host say, is told by ``wait``."""
-        name = self._name(trial)
+        name, host = self._name(trial), trial.host
+        assert host is not None
         seen = next((each for each in self._usable() if each.name == host), None)
         client = self._connection.client()
         if seen is None or client is None:
@@ -144,7 +145,7 @@ class DaskHosts:
         self._fly(name, _Flight(trial, trial.host, address, future, client))
         return True
 
-    def wait(self, timeout: float) -> EndedTrial | None:
+    def wait(self, timeout: float) -> tuple[Trial, Outcome] | None:
         """A trial that is over; those whose host or scheduler has gone are over, too."""
         self._forget_taken()
         self._notice_gone()
@@ -160,8 +161,7 @@ class DaskHosts:
         if flight.future is not None and isinstance(came, Outcome):
             self._backoff.measured(flight.host)
         outcome = came if isinstance(came, Outcome) else self._without_result(flight, came)
-        outcome = self._by_host(flight, outcome)
-        return EndedTrial(flight.trial.number, flight.trial.attempt, flight.host, outcome)
+        return flight.trial, self._by_host(flight, outcome)
 
     def cancel(self) -> None:
         """Ends all trials in flight: each host ends its db_bench when Dask tells it."""

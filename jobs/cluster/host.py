@@ -23,7 +23,7 @@ from distributed import Security, Worker, get_worker
 
 from jobs.cluster.listening import HTTP_ADDRESS
 from jobs.cluster.scheduler import DESCRIPTOR, FITNESS, RESOURCE, own_version
-from jobs.execution.assembly import assemble, environment_of, local_host
+from jobs.execution.assembly import LocalHost, assemble, environment_of
 from jobs.results.export import export_options
 from jobs.specification.resolved_job import ResolvedJob
 from jobs.specification.specification import Specification, specification_from_document
@@ -153,12 +153,12 @@ def measure_trial(
     """
     try:
         settings = load_settings()
-        here = local_host(_assembled(specification), settings, pause=_pause)
+        here = LocalHost(_assembled(specification), settings, pause=_pause)
         here.start(trial, cutoff_seconds=cutoff_seconds)
     except (InputError, OSError) as error:
         raise HostUnfit(str(error)) from None
     try:
-        while (outcome := here.wait(_POLL_SECONDS)) is None:
+        while (ended := here.wait(_POLL_SECONDS)) is None:
             _require_wanted()
     except InputError as error:  # its RocksDB was replaced meanwhile
         here.cancel()
@@ -166,6 +166,7 @@ def measure_trial(
     except BaseException:
         here.cancel()
         raise
+    _, outcome = ended
     # A failure beside a full disk is the host's, though it ended before anybody had looked.
     problem = unfit(settings)
     if outcome.state is not TrialState.FAILED or outcome.by_host or problem is None:

@@ -24,7 +24,7 @@ from jobs.specification.specification import Specification, asked_for, checked, 
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import load_objective, objective_document, objective_text
 from sampler.bench.builds import is_build_name
-from sampler.common.documents import parse_toml
+from sampler.common.documents import names_a_file, parse_toml
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.common.text import printable
 from sampler.rocksdb.forms import other_form, read_user_options
@@ -121,7 +121,8 @@ def inlined(settings: Mapping[str, Any], *, find: Find = as_written) -> dict[str
     """The same settings as ``POST /v1/jobs`` takes them: what files hold goes in.
 
     Spaces, objectives and OPTIONS files may be paths. So may a workload, whose document then
-    stands there: ``POST /v1/workloads`` takes it, and the job its name.
+    stands there: ``POST /v1/workloads`` takes it, and the job its name. Settings with a ``kind``
+    are those of an experiment.
 
     Raises:
         InputError: A file cannot be read, or names what cannot be sent.
@@ -130,9 +131,40 @@ def inlined(settings: Mapping[str, Any], *, find: Find = as_written) -> dict[str
     asked: dict[str, Any] = {}
     for name, value in settings.items():
         with noting(found):
-            asked |= _inlined(name, value, find)
+            if "kind" in settings and name not in ("workload", "space"):
+                asked[name] = _sent(name, value, find)
+            else:
+                asked |= _inlined(name, value, find)
     refuse_noted(found)
     return asked
+
+
+def _sent(name: str, value: Any, find: Find) -> Any:
+    """A setting of an experiment; the text of an OPTIONS file in place of its path."""
+    if not isinstance(value, str):
+        return value
+    path = find(name, value)
+    if name in ("a", "b") and names_a_file(path):
+        if Path(path).suffix in (".toml", ".json"):
+            raise InputError(name, "cannot be a file here; write parameter=value,...")
+        return {"name": Path(path).name, "options": options_text(name, Path(path))}
+    if name == "options":
+        return options_text(name, Path(path))
+    if name in ("old", "new", "db_bench", "db_bench_a", "db_bench_b") and "/" in value:
+        problem = f"{value!r:.80} is a path; give the name of a build on the service's hosts"
+        raise InputError(name, problem)
+    return value
+
+
+def options_text(name: str, path: Path) -> str:
+    """The text of an OPTIONS file that a field names; an InputError where it cannot be read."""
+    try:
+        return path.read_bytes().decode("utf-8")  # with the ends that its lines have
+    except (OSError, ValueError):
+        is_none = "a readable OPTIONS file"
+        if name != "options":
+            is_none = "a text file; name builds of the service's hosts"
+        raise InputError(name, f"{str(path)!r:.80} is not {is_none}") from None
 
 
 def sent_workload(given: str, find: Find) -> dict[str, Any]:
@@ -141,6 +173,8 @@ def sent_workload(given: str, find: Find) -> dict[str, Any]:
 
 
 def _inlined(name: str, value: Any, find: Find) -> dict[str, Any]:
+    if name == "workload" and isinstance(value, list):
+        return {name: [_inlined(name, each, find)[name] for each in value]}
     if name == "workload" and str(value).endswith(".toml"):
         return {name: sent_workload(str(value), find)}
     if name in ("space", "objective"):

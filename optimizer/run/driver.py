@@ -30,7 +30,6 @@ from optimizer.run.ports import (
     HOSTS_EXCLUDED,
     AskedTrials,
     ControllerStops,
-    EndedTrial,
     Hosts,
     LeaseLost,
     NoHostCanMeasure,
@@ -43,7 +42,7 @@ from optimizer.run.steps import confirming, must_be_told_first, next_trial, requ
 from optimizer.strategies.strategy import Strategy
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import History, Phase, Purpose, Trial
-from sampler.bench.outcome import TrialState
+from sampler.bench.outcome import Outcome, TrialState
 
 # What is lost so often under one controller is lost by the trial, or by hosts that are broken.
 # Those of earlier controllers do not count: whoever resumes a job has seen why it had ended.
@@ -195,16 +194,17 @@ class Driver:
         for trial in trials:
             self.observer.trial_ended(trial, progress)
 
-    def tell_ended(self, ended: EndedTrial, connected: Collection[str]) -> None:
+    def tell_ended(self, begun: Trial, outcome: Outcome, connected: Collection[str]) -> None:
         """Keeps what a host measured; excludes a host that is out of line.
 
         ``connected`` are the hosts that are there: the last one of them is never excluded.
         """
-        trial, host = self.history[ended.number], self.state(ended.host)
-        if trial.has_outcome or trial.attempt != ended.attempt:
+        assert begun.host is not None
+        trial, host = self.history[begun.number], self.state(begun.host)
+        if trial.has_outcome or trial.attempt != begun.attempt:
             return  # an earlier attempt, whose host was given up
         host.trial = None
-        over = trial.ended(ended.outcome, host=ended.host, finished_at=self.now())
+        over = trial.ended(outcome, host=begun.host, finished_at=self.now())
         between = None
         if host.ended_at is not None and trial.started_at is not None:
             # Until it was asked for: the wait for another's job is not what the tuner costs.
@@ -212,13 +212,13 @@ class Driver:
         host.ended_at = over.finished_at
         self.tell(over, between=between)
         if host.excluded is not None:  # it was in flight when its host was excluded
-            self._withdraw_of_excluded(ended.host)
+            self._withdraw_of_excluded(begun.host)
         elif over.has_outcome and (
             over.purpose is Purpose.BASELINE or (over.is_baseline and not over.done)
         ):
             host.failing = not over.done
             failing = [name for name, state in self.hosts.items() if state.failing]
-            for name in dict.fromkeys([ended.host, *failing]):
+            for name in dict.fromkeys([begun.host, *failing]):
                 self._judge(name, connected)
 
     def cutoff(self, trial: Trial) -> float | None:
@@ -401,7 +401,7 @@ def tune(driver: Driver, hosts: Hosts) -> Conclusion:
             if ended is None:
                 driver.observer.tick()
             else:
-                driver.tell_ended(ended, hosts.hosts())
+                driver.tell_ended(*ended, hosts.hosts())
         hosts.leave()
     except (LeaseLost, ControllerStops):
         hosts.leave()
@@ -417,7 +417,7 @@ def _begin_all(driver: Driver, hosts: Hosts) -> int:
     begun, there = 0, driver.admitted(hosts.hosts())
     for host in there:
         if driver.state(host).trial is None and (trial := driver.ask(host, there)):
-            hosts.start(trial, host=host, cutoff_seconds=driver.cutoff(trial))
+            hosts.start(trial, cutoff_seconds=driver.cutoff(trial))
             begun += 1
     return begun
 

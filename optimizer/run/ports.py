@@ -5,6 +5,7 @@ Everything here can be met by a list and a function, so the optimizer works in a
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -85,33 +86,6 @@ class ControllerStops(BaseException):
     """The controller ends and the job goes on later. No ``Exception``: it is no failure."""
 
 
-class Bench(Protocol):
-    """One host, which measures one configuration at a time."""
-
-    @property
-    def name(self) -> str:
-        """The host's name, kept with each trial."""
-
-    def start(self, trial: Trial, *, cutoff_seconds: float | None) -> None:
-        """Begins to measure. ``cutoff_seconds``: after it the trial is cut off as ``censored``."""
-
-    def wait(self, timeout: float) -> Outcome | None:
-        """The outcome of the trial in flight, or None when it is not over after ``timeout`` s."""
-
-    def cancel(self) -> None:
-        """Ends the trial in flight, leaving nothing running; does nothing when there is none."""
-
-
-@dataclass(frozen=True)
-class EndedTrial:
-    """Which attempt of a trial is over on its host, and what came of it: ``lost`` if that went."""
-
-    number: int
-    attempt: int
-    host: str
-    outcome: Outcome
-
-
 @dataclass(frozen=True)
 class AskedTrials:
     """What may be measured now."""
@@ -127,20 +101,49 @@ class Hosts(Protocol):
     def hosts(self) -> Sequence[str]:
         """The names of those that are there and fit to measure; they may come and go."""
 
-    def start(self, trial: Trial, *, host: str, cutoff_seconds: float | None) -> None:
-        """Begins to measure on a host that measures nothing."""
+    def start(self, trial: Trial, *, cutoff_seconds: float | None) -> None:
+        """Begins to measure on the trial's host, which measures nothing.
+
+        ``cutoff_seconds``: after it the trial is cut off as ``censored``; None: never.
+        """
 
     def attach(self, trial: Trial) -> bool:
         """Takes over a trial that an earlier controller began; False when nobody knows it."""
 
-    def wait(self, timeout: float) -> EndedTrial | None:
-        """A trial that is over, or None when none is after ``timeout`` s."""
+    def wait(self, timeout: float) -> tuple[Trial, Outcome] | None:
+        """A trial that is over and its outcome (``lost`` if its host went), or None.
+
+        The trial is that of the attempt that was started or attached; None: none is over after
+        ``timeout`` s.
+        """
 
     def cancel(self) -> None:
         """Ends all trials in flight, leaving nothing running."""
 
     def leave(self) -> None:
         """Lets go of the trials in flight: those that can go on without a controller do."""
+
+
+class OneHost(ABC):
+    """What ``Hosts`` asks of a host that is alone, and whose trials end with its controller."""
+
+    name: str  # kept with each trial
+
+    def hosts(self) -> Sequence[str]:
+        """The one."""
+        return (self.name,)
+
+    def attach(self, trial: Trial) -> bool:  # noqa: ARG002
+        """Never: whatever an earlier controller began here has ended with it."""
+        return False
+
+    @abstractmethod
+    def cancel(self) -> None:
+        """Ends the trial in flight."""
+
+    def leave(self) -> None:
+        """Ends it too."""
+        self.cancel()
 
 
 class RunObserver(Protocol):
@@ -165,63 +168,10 @@ class RunObserver(Protocol):
         """A host that was excluded measures again."""
 
 
-class Unwatched:
-    """Meets ``RunObserver`` where nobody watches; a base for those who watch some of it."""
+class Unwatched(RunObserver):
+    """Where nobody watches; a base for those who watch some of it."""
 
-    def phase(self, phase: Phase, why: str) -> None:
-        """Of no interest."""
+    def tick(self, *_: Any, **__: Any) -> None:
+        """Of no interest, as all the others."""
 
-    def trial_started(self, trial: Trial) -> None:
-        """Of no interest."""
-
-    def trial_ended(self, trial: Trial, progress: RunProgress) -> None:
-        """Of no interest."""
-
-    def tick(self) -> None:
-        """Of no interest."""
-
-    def host_excluded(self, host: str, why: str) -> None:
-        """Of no interest."""
-
-    def host_readmitted(self, host: str, why: str) -> None:
-        """Of no interest."""
-
-
-class OneHost:
-    """Meets ``Hosts`` with one bench, whose trials end with its controller."""
-
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
-        self._flying: Trial | None = None
-
-    def hosts(self) -> Sequence[str]:
-        """The one."""
-        return (self._bench.name,)
-
-    def start(self, trial: Trial, *, host: str, cutoff_seconds: float | None) -> None:
-        """Begins to measure."""
-        assert host == self._bench.name
-        self._flying = trial
-        self._bench.start(trial, cutoff_seconds=cutoff_seconds)
-
-    def attach(self, trial: Trial) -> bool:  # noqa: ARG002
-        """Never: whatever an earlier controller began here has ended with it."""
-        return False
-
-    def wait(self, timeout: float) -> EndedTrial | None:
-        """The outcome of the trial in flight."""
-        trial = self._flying
-        if trial is None:
-            return None
-        outcome = self._bench.wait(timeout)
-        if outcome is None:
-            return None
-        self._flying = None
-        return EndedTrial(trial.number, trial.attempt, self._bench.name, outcome)
-
-    def cancel(self) -> None:
-        """Ends the trial in flight."""
-        self._flying = None
-        self._bench.cancel()
-
-    leave = cancel
+    phase = trial_started = trial_ended = host_excluded = host_readmitted = tick

@@ -10,7 +10,6 @@ from pathlib import Path
 from optimizer.budget.budget import LEAST_TRIALS, divide
 from optimizer.run.driver import Driver, tune
 from optimizer.run.planning import Budget
-from optimizer.run.ports import OneHost
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
@@ -63,7 +62,7 @@ def run_job(function: TestFunction, key: Key) -> Ended:
     )
     budget = Budget(trials=trials_for(key.configurations))
     driver = Driver(posed(function, key), budget, strategy, log, now=machine.now)
-    conclusion = tune(driver, OneHost(machine))
+    conclusion = tune(driver, machine)
     verdict = conclusion.verdict
     proven = verdict is not None and verdict.confirmed
     return Ended(

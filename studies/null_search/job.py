@@ -15,7 +15,6 @@ from optimizer.results.result import Conclusion, both_done, proof_pairs
 from optimizer.results.search import search_end
 from optimizer.run.driver import Driver, tune
 from optimizer.run.planning import Budget
-from optimizer.run.ports import OneHost
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import History, Purpose, Trial
@@ -155,7 +154,7 @@ def run_job(problem: Problem, level: Level, key: Key) -> Line:
         MemoryLog(),
     )
     driver = Driver(posed, Budget(trials=key.trials), strategy, log, now=machine.now)
-    conclusion = tune(driver, OneHost(machine))
+    conclusion = tune(driver, machine)
     verdict = conclusion.verdict
     search = search_end(Evaluation(posed, conclusion.history), conclusion.plan, strategy)
     return Line(

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
+from optimizer.run.ports import OneHost
 from optimizer.trials.trial import Trial
 from sampler.bench.outcome import Outcome, TrialState
 from sampler.space.space import Configuration
@@ -41,8 +42,8 @@ class Neighbour:
 
 
 @dataclass
-class SimulatedMachine:
-    """Meets ``optimizer.run.ports.Bench``, in simulated time.
+class SimulatedMachine(OneHost):
+    """Meets ``optimizer.run.ports.Hosts``, in simulated time.
 
     The noise of a trial depends on the job and the trial's number alone, and not by way of the
     seed of its proposal, or proposal and noise would be one stream of random numbers.
@@ -74,7 +75,7 @@ class SimulatedMachine:
         """Begins to measure."""
         self._running = trial, cutoff_seconds if self.cuts_off else None
 
-    def wait(self, timeout: float) -> Outcome | None:
+    def wait(self, timeout: float) -> tuple[Trial, Outcome] | None:
         """The truth times the noise of a recorded run; what is too slow is cut off."""
         del timeout
         if self._running is None:
@@ -94,7 +95,7 @@ class SimulatedMachine:
             state, seconds = TrialState.CENSORED, most
             metrics = {"time": most} | {n: v for n, v in metrics.items() if n == "rate"} | others
         self.seconds += seconds
-        return Outcome(state=state, metrics=metrics, bench_seconds=seconds)
+        return trial, Outcome(state=state, metrics=metrics, bench_seconds=seconds)
 
     def cancel(self) -> None:
         """Forgets the trial in flight."""

@@ -1,7 +1,6 @@
 """The files of ``deploy/prometheus``, with Debian's Prometheus and its promtool."""
 
 import re
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +21,7 @@ from db.leases import see_host
 from db.nightly.batches import add_schedule, read_batches
 from db.schema.tables import batch, job
 from jobs.regression.detection import regressions_of_batch
-from tests.support import ROOT
+from tests.support import ROOT, unused_port
 from tests.support.api.real_server import real_server
 from tests.support.api.watched_nights import (
     keep_watch,
@@ -130,9 +129,7 @@ def running_prometheus(url: str, folder: Path) -> Iterator[str]:
         text = text.replace(shown, here)
     (folder / "prometheus.yml").write_text(text)
     promtool("check", "config", folder / "prometheus.yml")
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{found.getsockname()[1]}"
+    address = f"127.0.0.1:{unused_port()}"
     command = [
         "prometheus", f"--config.file={folder / 'prometheus.yml'}",
         f"--storage.tsdb.path={folder / 'data'}", f"--web.listen-address={address}",

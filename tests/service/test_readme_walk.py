@@ -3,7 +3,6 @@
 import csv
 import json
 import re
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from test_from_submit_to_options_file import JOB, WORKLOAD
 
 from sampler.rocksdb.options_file import CF, parse_options
+from tests.support import unused_port
 from tests.support.api.processes import ROOT, environment
 
 pytestmark = pytest.mark.slow
@@ -24,16 +24,9 @@ def walk() -> str:
     return found[1]
 
 
-def free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        port: int = listening.getsockname()[1]
-        return port
-
-
 @pytest.mark.db_bench
 def test_a_new_user_can_paste_it(tmp_path: Path):
-    port = free_port()
+    port = unused_port()
     (tmp_path / "small.toml").write_text(WORKLOAD)
     # Another job, which takes seconds instead of minutes and is sure to find something.
     changes = {

@@ -180,11 +180,3 @@ def upgrade() -> None:
         sa.Column("expires_at", moment, nullable=False),
         sa.PrimaryKeyConstraint("secret_hash", name="pk_browser_session"),
     )
-
-
-def downgrade() -> None:
-    """Back to an empty database."""
-    for table in (
-        "browser_session", "batch", "schedule", "host", "turn", "token", "document", "trial", "job",
-    ):  # fmt: skip
-        op.drop_table(table)

@@ -1,9 +1,7 @@
 """Bad input: exit status 2, one line that names the field, and nothing lost."""
 
-import shutil
 import socket
 import sqlite3
-import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -211,32 +209,21 @@ def dump(desk: Desk) -> list[str]:
 class TestAFullDisk:
     """A file system of one megabyte, in a namespace of the test's own."""
 
-    @pytest.fixture
-    def before(self) -> list[str]:
-        if shutil.which("unshare") is None:
-            pytest.skip("no unshare(1)")
-        for kind in (["--user", "--map-root-user", "--mount"], ["--mount"]):
-            probe = ["unshare", *kind, "mount", "-t", "tmpfs", "none", "/mnt"]
-            if subprocess.run(probe, capture_output=True, check=False).returncode == 0:
-                script = 'mount -t tmpfs -o size=1m none "$0" && exec "$@"'
-                return ["unshare", *kind, "sh", "-c", script]
-        pytest.skip("may not mount a file system here")
-
-    def test_the_benchs(self, desk: Desk, before: list[str]):
+    def test_the_benchs(self, desk: Desk, small_disk: list[str]):
         desk.bench.mkdir()
         ended = desk.run("tune", "--db", desk.database, "--trials", 12,
-                         before=[*before, str(desk.bench)])  # fmt: skip
+                         before=[*small_disk, str(desk.bench)])  # fmt: skip
         assert (ended.returncode, ended.stdout) == (2, "")
         one_line(ended.stderr.splitlines(keepends=True)[-1], "ROCKTUNE_BENCH_DIR: the disk of")
 
-    def test_the_databases(self, desk: Desk, before: list[str]):
+    def test_the_databases(self, desk: Desk, small_disk: list[str]):
         place = desk.folder / "place"
         place.mkdir()
         workload, space = write_workload(desk.folder), write_space(desk.folder)
         ended = desk.run(
             "tune", "--workload", workload, "--space", space, "--trials", 2000, "--strategy",
             "random", "--objective", "waf", "--db", place / "rocktune.db",
-            before=[*before, str(place)],
+            before=[*small_disk, str(place)],
         )  # fmt: skip
         assert ended.returncode in (1, 2)
         last = ended.stderr.splitlines(keepends=True)[-1]

@@ -1,6 +1,4 @@
 import hashlib
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,6 +17,7 @@ from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
 from db.schema.tables import token as table
 from sampler.common.errors import InputError
+from tests.support.db.threads import at_once
 
 
 def test_each_role_may_do_what_those_before_it_may():
@@ -97,17 +96,9 @@ class TestNames:
         assert [row.name for row in list_tokens(database)] == ["ci", "ci"]
 
     def test_of_many_who_make_one_at_once_one_does(self, database: Engine):
-        def at_once(name: str) -> bool:
-            ready.wait()
-            try:
-                return bool(make_token(database, name, Role.READ))
-            except InputError:
-                return False
-
         for index in range(8):
-            ready = threading.Barrier(8)
-            with ThreadPoolExecutor(8) as threads:
-                assert sum(threads.map(at_once, [f"ci-{index}"] * 8)) == 1
+            made = at_once(lambda name: make_token(database, name, Role.READ), [f"ci-{index}"] * 8)
+            assert sum(isinstance(each, InputError) for each in made) == 7
             assert len(list_tokens(database)) == index + 1
 
     @pytest.mark.parametrize("name", ["", " ", "a b", "a\n", "x" * 65, "a/b", "\0", "<b>"])

@@ -56,6 +56,7 @@ def test_cancelled_and_let_go_on_before_the_worker_looked(scene: Scene):
     assert scene.row(job).run == 2
 
 
+@pytest.mark.one_database
 @pytest.mark.slow
 def test_a_job_that_cannot_begin_fails_and_the_next_one_runs(scene: Scene):
     gone, fine = scene.submit(priority=9, program="removed.sh"), scene.submit()
@@ -74,6 +75,7 @@ def test_a_job_that_cannot_begin_fails_and_the_next_one_runs(scene: Scene):
     scene.check_done(gone)
 
 
+@pytest.mark.one_database
 @pytest.mark.slow
 def test_a_job_whose_baseline_fails_says_why_and_the_next_one_runs(scene: Scene):
     broken = scene.submit(priority=9)

@@ -1,5 +1,6 @@
 """Which job goes first, and what is cancelled before it began."""
 
+import threading
 from itertools import pairwise
 
 import pytest
@@ -47,11 +48,15 @@ def test_what_is_cancelled_while_it_waits_is_never_begun(scene: Scene):
         scene.check_done(job)
 
 
+@pytest.mark.one_database
 @pytest.mark.slow
 def test_two_workers_in_turn_in_one_process(scene: Scene):
-    """What the first has left is no burden to the second."""
+    """What the first has left is no burden to the second: no thread outlives a worker."""
+    before = set(threading.enumerate())
     for _ in range(2):
         job = scene.submit()
         with at_work(scene):
             scene.await_state(job, JobState.DONE)
         scene.check_done(job)
+        assert scene.row(job).run == 1
+        assert set(threading.enumerate()) <= before

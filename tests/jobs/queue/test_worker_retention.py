@@ -12,6 +12,7 @@ from tests.support.jobs.worker_scene import Scene, at_work, scene
 __all__ = ["scene"]
 
 
+@pytest.mark.one_database
 @pytest.mark.slow
 def test_ended_jobs_are_deleted_when_they_are_old(scene: Scene, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(worker, "_RETENTION_SECONDS", 0.2)
@@ -38,6 +39,7 @@ def test_ended_jobs_are_deleted_when_they_are_old(scene: Scene, monkeypatch: pyt
     scene.check_done(live)
 
 
+@pytest.mark.one_database
 @pytest.mark.slow
 def test_a_job_that_another_deletes_first_is_no_failure(
     scene: Scene, monkeypatch: pytest.MonkeyPatch

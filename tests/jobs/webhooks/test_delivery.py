@@ -22,7 +22,8 @@ from db.webhooks import EVENTS, add_webhook, read_deliveries, read_webhooks, rem
 from jobs import webhooks
 from jobs.queue.service_settings import ServiceSettings
 from jobs.webhooks import deliver_due, new_secret, wait_after
-from tests.support.jobs.receiver import Receiver, nobody_there, receiving
+from tests.support import unused_port
+from tests.support.jobs.receiver import Receiver, receiving
 from tests.support.jobs.service_desk import wait_until
 from tests.support.jobs.worker_scene import Scene, at_work, scene
 
@@ -90,7 +91,7 @@ def test_what_fails_is_sent_again_until_it_is_acknowledged(
     database: Engine, fault: str, ahead: Ahead, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(webhooks, "ANSWER_SECONDS", 0.2)
-    port = nobody_there()
+    port = unused_port()
     receiver = Receiver(port=port, elsewhere=f"http://127.0.0.1:{port}/")
     hook(database, receiver.url)
     ended_jobs(database, 3)
@@ -130,7 +131,7 @@ def test_a_huge_answer_acknowledges(database: Engine) -> None:
 
 @pytest.mark.slow
 def test_who_is_gone_for_a_day_but_an_hour_loses_nothing(database: Engine, ahead: Ahead) -> None:
-    port = nobody_there()
+    port = unused_port()
     receiver = Receiver(port=port)
     hook(database, receiver.url)
     ended_jobs(database, 2)
@@ -149,7 +150,7 @@ def test_who_is_gone_for_a_day_but_an_hour_loses_nothing(database: Engine, ahead
 def test_what_nobody_takes_for_the_whole_time_is_given_up_and_told(
     database: Engine, ahead: Ahead
 ) -> None:
-    hook(database, f"http://127.0.0.1:{nobody_there()}/")
+    hook(database, f"http://127.0.0.1:{unused_port()}/")
     ended_jobs(database, 1)
     for _ in range(30):
         deliver_due(database, SETTINGS)
@@ -241,6 +242,7 @@ def test_a_receiver_that_says_nothing_holds_up_no_job_and_no_worker(
     scene.check_done(second)
 
 
+@pytest.mark.one_database
 @pytest.mark.slow
 def test_a_failure_of_the_deliverer_ends_no_worker(
     scene: Scene, monkeypatch: pytest.MonkeyPatch

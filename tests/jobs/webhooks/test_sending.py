@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from jobs import webhooks
 from jobs.webhooks import hosts_named, is_public, post, require_url
 from sampler.common.errors import InputError
+from tests.support import unused_port
 from tests.support.api.own_certificate import own_certificate
-from tests.support.jobs.receiver import HUGE, nobody_there, receiving
+from tests.support.jobs.receiver import HUGE, receiving
 from tests.support.jobs.service_desk import wait_until
 
 HERE = frozenset({"127.0.0.1"})
@@ -188,7 +189,7 @@ def test_who_does_not_answer_is_waited_for_no_longer_than_it_may(
 def test_who_is_not_there_is_told(fault: str) -> None:
     host = {"no name": "no-such-host.invalid", "too long": "a" * 70 + ".example"}.get(fault)
     with receiving(fault if fault == "cut" else "half") as receiver:
-        port = nobody_there() if fault == "gone" else receiver.port
+        port = unused_port() if fault == "gone" else receiver.port
         status, error = post(
             f"http://{host or '127.0.0.1'}:{port}/", b"{}", {}, allowed={"127.0.0.1", host or ""}
         )

@@ -1,6 +1,5 @@
 """The proxies of ``deploy/``, run as they are but for port, certificate and server."""
 
-import socket
 import ssl
 import subprocess
 from collections.abc import Iterator
@@ -9,7 +8,7 @@ from pathlib import Path
 
 import httpx2
 
-from tests.support import ROOT
+from tests.support import ROOT, unused_port
 from tests.support.api.nginx import FRAME, PROGRAM
 from tests.support.api.own_certificate import own_certificate
 
@@ -45,9 +44,7 @@ class Proxy:
 def shipped_proxy(kind: str, url: str, folder: Path) -> Iterator[Proxy]:
     """One of ``PROXIES`` before the server at an address."""
     certificate, key = own_certificate(folder, NAME)
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = found.getsockname()[1]
+    port = unused_port()
     shipped = (ROOT / "deploy" / {"nginx": "nginx.conf", "caddy": "Caddyfile"}[kind]).read_text()
     places = {
         "/etc/rocktune/tls/certificate.pem": str(certificate),

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.support import inherited
+from tests.support import inherited, unused_port
 from tests.support.cli.launched import ROCKTUNE, Launch, forked
 from tests.support.jobs.service_desk import ServiceProcess, wait_until
 from tests.support.sampler.codec_space import SPACE
@@ -99,9 +98,7 @@ class BenchCluster:
     def start_scheduler(self) -> None:
         """A scheduler at the same address as any before."""
         if not self.port:
-            with socket.socket() as free:
-                free.bind((self.listen, 0))
-                self.port = free.getsockname()[1]
+            self.port = unused_port(self.listen)
         self.scheduler = self._start("scheduler", self.scheduling(), {})
         self.scheduler.await_said("listening")
 

@@ -3,13 +3,14 @@
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.support import unused_port
 
 # A server does not run as root.
 _AS_OTHER = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", "--"]
@@ -87,9 +88,7 @@ def private_server() -> Iterator[PrivateServer]:
     folder = Path(tempfile.mkdtemp(prefix="rocktune-server-"))
     if os.geteuid() == 0:
         shutil.chown(folder, "postgres", "postgres")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        server = PrivateServer(folder, free.getsockname()[1])
+    server = PrivateServer(folder, unused_port())
     try:
         server.make()
         server.start()

@@ -1,7 +1,6 @@
 """A receiver of webhooks on a real socket, which can be made to fail in the ways that ones do."""
 
 import json
-import socket
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -124,9 +123,3 @@ def receiving(
         server.shutdown()
         thread.join()
         server.server_close()
-
-
-def nobody_there() -> int:
-    """A port of loopback at which nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return int(listening.getsockname()[1])

@@ -98,7 +98,7 @@ class Clock:
 
 
 @dataclass
-class PretendBench:
+class PretendBench(OneHost):
     """Measures by a function of the configuration.
 
     Noise depends on the trial's number alone and drift on the clock, so that a job that is cut
@@ -127,7 +127,7 @@ class PretendBench:
         self.running, self._cutoff, self._asked = trial, cutoff_seconds, 0
         self.started.append((trial, cutoff_seconds))
 
-    def wait(self, timeout: float) -> Outcome | None:
+    def wait(self, timeout: float) -> tuple[Trial, Outcome] | None:
         assert timeout > 0 and self.running is not None
         if self.running.number in self.raises:
             raise self.raises[self.running.number]
@@ -137,7 +137,7 @@ class PretendBench:
         trial, self.running = self.running, None
         outcome = self._outcome(trial)
         self.clock.seconds += outcome.bench_seconds
-        return outcome
+        return trial, outcome
 
     def cancel(self) -> None:
         if self.running is not None:
@@ -306,7 +306,7 @@ class Job:
             observer=self.watcher,
             now=self.bench.clock,
         )
-        return tune(driver, OneHost(self.bench))
+        return tune(driver, self.bench)
 
 
 def job_of(problem: Problem, trials: int, bench: PretendBench | None = None) -> Job:

@@ -13,7 +13,6 @@ import numpy as np
 from optimizer.results.result import Conclusion
 from optimizer.run.driver import Driver, tune
 from optimizer.run.planning import Budget
-from optimizer.run.ports import EndedTrial
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
@@ -59,13 +58,12 @@ class PretendHosts:
     function: Callable[[Configuration], Metrics] = bowl
     seed: int = 0
     seconds: float = 0.0
-    attachable: dict[tuple[int, int], tuple[float, str, Outcome]] = field(default_factory=dict)
+    attachable: dict[tuple[int, int], tuple[float, Outcome]] = field(default_factory=dict)
     started: list[tuple[Trial, str]] = field(default_factory=list)
     cancelled: int = 0
     left: int = 0
     most_at_once: int = 0
-    _flying: list[tuple[float, int, int, str]] = field(default_factory=list)
-    _outcomes: dict[tuple[int, int], Outcome] = field(default_factory=dict)
+    _flying: list[tuple[float, int, Trial, Outcome]] = field(default_factory=list)
 
     def now(self) -> datetime:
         return START + timedelta(seconds=self.seconds)
@@ -73,17 +71,18 @@ class PretendHosts:
     def hosts(self) -> Sequence[str]:
         return [m.name for m in self.machines if m.there[0] <= self.seconds < m.there[1]]
 
-    def start(self, trial: Trial, *, host: str, cutoff_seconds: float | None) -> None:
+    def start(self, trial: Trial, *, cutoff_seconds: float | None) -> None:
+        host = trial.host
         assert host in self.hosts()
         assert cutoff_seconds is None or cutoff_seconds > 0
-        assert host not in {flight[3] for flight in self._flying}, "one trial at a time"
+        assert host not in {flight[2].host for flight in self._flying}, "one trial at a time"
         machine = self._machine(host)
         outcome = self._outcome(trial, machine)
         end = self.seconds + outcome.bench_seconds
         if end > machine.there[1]:
             end = machine.there[1]
             outcome = Outcome(state=TrialState.LOST, failure=f"{host} went away")
-        self._fly(end, trial, host, outcome)
+        self._fly(end, trial, outcome)
         self.started.append((trial, host))
         self.most_at_once = max(self.most_at_once, len(self._flying))
 
@@ -91,18 +90,18 @@ class PretendHosts:
         found = self.attachable.pop((trial.number, trial.attempt), None)
         if found is None:
             return False
-        end, host, outcome = found
-        self._fly(max(end, self.seconds), trial, host, outcome)
+        end, outcome = found
+        self._fly(max(end, self.seconds), trial, outcome)
         return True
 
-    def wait(self, timeout: float) -> EndedTrial | None:
+    def wait(self, timeout: float) -> tuple[Trial, Outcome] | None:
         until = self.seconds + timeout
         if not self._flying or self._flying[0][0] > until:
             self.seconds = until
             return None
-        end, number, attempt, host = heapq.heappop(self._flying)
+        end, _, trial, outcome = heapq.heappop(self._flying)
         self.seconds = max(self.seconds, end)
-        return EndedTrial(number, attempt, host, self._outcomes.pop((number, attempt)))
+        return trial, outcome
 
     def cancel(self) -> None:
         self.cancelled += len(self._flying)
@@ -111,14 +110,12 @@ class PretendHosts:
     def leave(self) -> None:
         """What is in flight goes on, for whoever attaches to it."""
         self.left += len(self._flying)
-        for end, number, attempt, host in self._flying:
-            outcome = self._outcomes.pop((number, attempt))
-            self.attachable[number, attempt] = (end, host, outcome)
+        for end, number, trial, outcome in self._flying:
+            self.attachable[number, trial.attempt] = (end, outcome)
         self._flying.clear()
 
-    def _fly(self, end: float, trial: Trial, host: str, outcome: Outcome) -> None:
-        heapq.heappush(self._flying, (end, trial.number, trial.attempt, host))
-        self._outcomes[trial.number, trial.attempt] = outcome
+    def _fly(self, end: float, trial: Trial, outcome: Outcome) -> None:
+        heapq.heappush(self._flying, (end, trial.number, trial, outcome))
 
     def _machine(self, name: str) -> PretendHost:
         return next(machine for machine in self.machines if machine.name == name)
