@@ -41,6 +41,11 @@ class ProvenChange(DocumentPart):
     scope: str | None = None
 
     @property
+    def in_words(self) -> str:
+        """As ``+14.0% (+11.0% to +17.0%)``."""
+        return f"{self.percent:+.1f}% ({self.low:+.1f}% to {self.high:+.1f}%)"
+
+    @property
     def change(self) -> Change:
         """As the proof computes with it."""
         return Change.of(self.model_dump())

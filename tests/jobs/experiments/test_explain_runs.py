@@ -21,7 +21,7 @@ from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import Queued, run_job, run_queued
 from jobs.experiments.experiment import MeasuredRun, RunsObserver, no_runs
-from jobs.experiments.explain import NothingToExplain, explanation_check
+from jobs.experiments.explain import explanation_check
 from jobs.experiments.kinds import made_ready
 from jobs.experiments.told import told_of
 from jobs.results.outcome import job_outcome, kept_report
@@ -70,13 +70,8 @@ class Explained:
             if left == 0:
                 raise KeyboardInterrupt
 
-        job = self.store.job(self.id)
-        try:
-            check = explanation_check(
-                self.engine, job, self.settings, runs=runs, steps=steps, margin=0.1
-            )
-        except NothingToExplain:
-            return None
+        asked = {"job": self.id, "runs": runs, "steps": steps, "margin": 0.1}
+        check = explanation_check(asked, self.engine, self.settings)
         found = check.measure(self.settings, no_runs(), RunsObserver(ended=ended)).document
         return {name: each for name, each in found.items() if name != "job"}
 

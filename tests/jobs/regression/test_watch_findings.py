@@ -11,7 +11,7 @@ from jobs.specification.named_files import specify
 from tests.support.jobs.batch_nights import ASKED, ENVIRONMENT, nights_of, result
 
 BASE = {"waf": 2.3, "sa": 0.62, "time": 1.1, "rate": 110_000.0}
-SEEDS = 20
+SEEDS = 10
 NEW_KERNEL = ENVIRONMENT | {"kernel": "6.6.1", "warnings": ["Assertions are enabled"]}
 
 

@@ -3,9 +3,15 @@
 from types import SimpleNamespace
 
 from jobs.charts.importance import importance_chart, sampling_chart, stability_chart
-from jobs.charts.parameters import Question, groups_chart, questions
+from jobs.charts.parameters import boxed, groups_chart
 from jobs.views import results
-from optimizer.results.ranking import EffectTest, ParameterRanking, Quality, Sampling
+from optimizer.results.ranking import (
+    EffectTest,
+    ParameterImportance,
+    ParameterRanking,
+    Quality,
+    Sampling,
+)
 from optimizer.trials.trial import Phase, Trial
 from sampler.bench.outcome import TrialState
 from sampler.common.documents import parse_toml
@@ -68,6 +74,10 @@ class TestSampling:
         assert sampling_chart(Sampling(draws=20, curve=self.POINTS[:1])) is None
 
 
+def codec(**anova: EffectTest) -> ParameterImportance:
+    return ParameterImportance(name="codec", rank=1, anova=anova)
+
+
 class TestGroups:
     def drawn(self) -> list[Trial]:
         values = [("a", 1.0), ("a", 2.0), ("a", 3.0), ("a", 4.0), ("a", 50.0), ("b", 7.0),
@@ -81,7 +91,7 @@ class TestGroups:
 
     def test_quartiles_of_each_group_of_drawn_trials(self):
         anova = EffectTest(p_holm=0.0004, eta_squared=0.4)
-        chart = groups_chart(Question("codec", "waf", True, anova), self.drawn())
+        chart = groups_chart(codec(waf=anova), "waf", self.drawn())
         assert chart is not None
         (box,) = chart.traces
         assert box["y"] == ["a<br>n = 5", "b<br>n = 2"]
@@ -96,25 +106,24 @@ class TestGroups:
                         state=TrialState.CENSORED) for n in range(3)]  # fmt: skip
         whole = [trial_of(40 + n, {"time": 1.0 + n}, configuration={"codec": "a"})
                  for n in range(2)]  # fmt: skip
-        chart = groups_chart(Question("codec", "time", True, EffectTest()), [*whole, *cut])
+        chart = groups_chart(codec(time=EffectTest()), "time", [*whole, *cut])
         assert chart is not None
         assert chart.traces[0]["y"] == ["a<br>n = 2", "b<br>n = 3"]
         assert "logarithms" in chart.caption
-        assert groups_chart(Question("codec", "waf", True, EffectTest()), [*whole, *cut]) is None
+        assert groups_chart(codec(waf=EffectTest()), "waf", [*whole, *cut]) is None
 
     def test_one_group_is_no_comparison(self):
-        question = Question("codec", "waf", True, EffectTest())
-        assert groups_chart(question, self.drawn()[:5]) is None
+        assert groups_chart(codec(waf=EffectTest()), "waf", self.drawn()[:5]) is None
 
     def test_the_top_and_the_bottom_for_the_metric_that_shows_it(self):
         rows = [row(name, rank, 0.1, {"sa": 0.9}) for rank, name in enumerate("abcdef", start=1)]
-        found = [(q.parameter, q.metric, q.top) for q in questions(rows, {})]
+        found = [(each.name, metric, top) for each, metric, top in boxed(rows)]
         assert found == [("a", "sa", True), ("b", "sa", True), ("e", "waf", False),
                          ("f", "waf", False)]  # fmt: skip
 
     def test_three_parameters_are_not_asked_about_twice(self):
         rows = [row(name, rank, 0.1) for rank, name in enumerate("abc", start=1)]
-        assert [q.parameter for q in questions(rows, {})] == ["a", "b", "c"]
+        assert [each.name for each, _, _ in boxed(rows)] == ["a", "b", "c"]
 
 
 def test_box_plots_are_of_as_many_trials_as_the_guide_says(monkeypatch):

@@ -5,12 +5,13 @@ import pytest
 
 from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
+from tests.support.cli.fixtures import here  # noqa: F401
 from tests.support.cli.terminal import Desk
 
 WORKLOAD = """\
 name = "tiny"
 benchmarks = ["fillseq"]
-num = 40000
+num = 33000
 settle = "flush"
 """
 
