@@ -10,6 +10,7 @@ same job (``rocktune tune --resume``) has named them, too.
 import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -257,14 +258,18 @@ def _findable(workload: Workload, beside: Path) -> Workload:
     return replace(workload, command=replace(command, argv=argv))
 
 
+@cache
+def _shipped_workloads() -> Mapping[str, Mapping[str, Any]]:
+    """The documents of the shipped workloads, whose files are read once a process."""
+    return {name: workload_document(load_workload(name)) for name in WORKLOADS}
+
+
 def registered_workloads(folder: Path | None) -> dict[str, Mapping[str, Any]]:
     """The documents of all workloads that jobs over HTTP may name: no request becomes a path.
 
     A file of the folder that is wrong, or takes a name that is taken, is an InputError.
     """
-    documents: dict[str, Mapping[str, Any]] = {
-        name: workload_document(load_workload(name)) for name in WORKLOADS
-    }
+    documents = dict(_shipped_workloads())
     if folder is None:
         return documents
     if not folder.is_dir():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,12 +18,6 @@ from tests.support.jobs.service_desk import ServiceProcess, wait_until
 pytestmark = pytest.mark.slow
 
 TRIALS, MANY = 40, 64  # with fewer a second, or a third, host would not be worth its baseline
-
-
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[BenchCluster]:
-    with bench_cluster(tmp_path, "a", "b") as running:
-        yield running
 
 
 def db_of(cluster: BenchCluster) -> str:
@@ -202,3 +195,18 @@ def test_a_benchmark_that_is_missing_on_every_host_is_one_clear_error(cluster: B
     (cluster.folder / "bench.sh").unlink()
     assert running.process.wait(60) == 2
     assert "hosts: no host can measure this" in running.log.read_text()
+
+
+def test_interrupted_without_a_scheduler_it_says_so_in_words(cluster: BenchCluster):
+    cluster.hold.touch()
+    running = tune(cluster)
+    cluster.await_runs(1)
+    assert cluster.scheduler is not None
+    cluster.scheduler.kill()
+    waits = "the scheduler"
+    wait_until(lambda: waits in running.log.read_text(), seconds=60, what=waits)
+    running.process.send_signal(signal.SIGINT)
+    assert running.process.wait(60) == 130
+    told = running.log.read_text()
+    assert "Continue with the same command and --resume" in told
+    assert "Traceback" not in told and "Error" not in told
