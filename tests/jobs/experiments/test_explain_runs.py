@@ -20,7 +20,7 @@ from db.schema.job_row import JobKind, JobState
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import Queued, run_job, run_queued
-from jobs.experiments.experiment import MeasuredRun, RunsObserver, no_runs
+from jobs.experiments.experiment import KeptRuns, MeasuredRun, RunsObserver
 from jobs.experiments.explain import explanation_check
 from jobs.experiments.kinds import made_ready
 from jobs.experiments.told import told_of
@@ -72,7 +72,7 @@ class Explained:
 
         asked = {"job": self.id, "runs": runs, "steps": steps, "margin": 0.1}
         check = explanation_check(asked, self.engine, self.settings)
-        found = check.measure(self.settings, no_runs(), RunsObserver(ended=ended)).document
+        found = check.measure(self.settings, KeptRuns(), RunsObserver(ended=ended)).document
         return {name: each for name, each in found.items() if name != "job"}
 
     @property
