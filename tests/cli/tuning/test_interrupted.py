@@ -95,7 +95,6 @@ def test_one_whose_messages_nobody_reads_any_more_ends_and_goes_on_later(desk: D
              "waf", "--trials", 12, "--db", desk.database, "--out", desk.out]  # fmt: skip
     with desk.start(*asked) as process:
         in_its_fifth_trial(process, pipe)
-        assert process.stderr is not None
         process.stderr.close()
         (desk.folder / "go").write_text("\n")
         assert process.wait(timeout=60) == 130
