@@ -6,7 +6,7 @@ what a comparison says: tables of each metric, sentences, its CSV files and its 
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -209,7 +209,7 @@ def _difference(table: CaseChange, metric: str) -> dict[str, Any]:
     """A metric's change, how sure it is, and for whom it speaks."""
     row = table.metrics[metric]
     return {
-        **asdict(row.change),
+        **row.change.document(),
         "p_holm": row.p_holm,
         "rounds": row.pairs,
         "could_show_percent": 100 * row.smallest_change,
@@ -319,7 +319,7 @@ def _plots(place: int, found: Sequence[CaseChange], runs: Sequence[MeasuredRun])
 
 
 def _differences(place: int, table: CaseChange) -> Chart | None:
-    rows = [(name, asdict(row.change)) for name, row in table.metrics.items()]
+    rows = [(name, row.change.document()) for name, row in table.metrics.items()]
     terms = [Term(name, row.better) for name, row in table.metrics.items()]
     could = {name: 100 * row.smallest_change for name, row in table.metrics.items()}
     chart = changes_chart(rows, terms, could)

@@ -10,8 +10,8 @@ from jobs.report.changed import minimal_lines
 from jobs.report.section import Table, columns
 from jobs.results.figures import estimate_words, figure, metric_amount, share_percent, step_words
 from optimizer.budget.power import p_figure
+from optimizer.confirmation.paired_tests import Change
 from optimizer.explained import DocumentPart, Explanation, MeasuredGain
-from optimizer.results.document import ProvenChange
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Told:
     note: str = ""  # how the tables are read
 
 
-class ComparedMetric(ProvenChange):
+class ComparedMetric(Change):
     """A metric of a comparison."""
 
     medians: dict[str, float]  # by side
@@ -54,7 +54,7 @@ class CheckedMetric(DocumentPart):
 
     old: float
     new: float
-    change: ProvenChange
+    change: Change
     p_holm: float
     smallest_change: float  # a share of the old one
     significant: bool
@@ -155,7 +155,7 @@ def _compared(cases: Sequence[ComparedCase], before: str, after: str) -> Table:
 _COULD = ("detectable",)
 
 
-def _change(found: ProvenChange, p: float) -> tuple[str, str]:
+def _change(found: Change, p: float) -> tuple[str, str]:
     return f"{found.percent:+.1f}% ({found.low:+.1f}% to {found.high:+.1f}%)", p_figure(p)
 
 
