@@ -166,20 +166,13 @@ class LeaderLease:
     owner: str
 
 
-@dataclass(frozen=True)
-class LedBy:
-    """Another process leads."""
-
-    owner: str
-
-
 def take_lead(
     engine: Engine, name: str, owner: str, *, seconds: float = LEADER_SECONDS
-) -> LeaderLease | LedBy:
+) -> LeaderLease | str:
     """Takes the lease when nobody has it, or who had it is late or provably dead.
 
-    ``owner`` is who asks, ``this_process_name()``. It lasts for so many seconds
-    unless it is kept.
+    ``owner`` is who asks, ``this_process_name()``. It lasts for so many seconds unless it is kept.
+    Where another process leads, its name is returned.
     """
     with writing(engine) as connection:
         moment = now(connection)
@@ -191,7 +184,7 @@ def take_lead(
         this = leader.c.name == name
         found = connection.execute(select(leader).where(this).with_for_update()).one()
         if found.owner and found.expires_at > moment and not is_dead(found.owner):
-            return LedBy(found.owner)
+            return str(found.owner)
         taken = LeaderLease(name, found.epoch + 1, owner)
         connection.execute(update(leader).where(this).values(epoch=taken.epoch, **mine))
         return taken

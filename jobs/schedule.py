@@ -10,7 +10,6 @@ A batch, its jobs and the schedule's next time are one transaction.
 """
 
 import re
-from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -140,7 +139,6 @@ UNREADABLE_AGAIN = timedelta(hours=1)
 class Due:
     """What becomes of a schedule whose time has come."""
 
-    schedule: ScheduleRow
     at: datetime  # the time that this is about: the last that has come
     starts: bool  # whether its batch starts; else the time is recorded as skipped
     why: str  # in either case
@@ -150,17 +148,14 @@ class Due:
     waits: bool = False
 
 
-def due(schedules: Iterable[ScheduleRow], running: Collection[int], now: datetime) -> list[Due]:
-    """What is to be done now.
+def due(schedule: ScheduleRow, is_running: bool, now: datetime) -> Due | None:
+    """What is to be done now for a schedule; None as long as it is not due.
 
     However many times of a schedule have passed, it is about the last of them: nights that were
-    missed are run once, or not at all. ``running`` are the numbers of the schedules whose last
-    batch has not ended.
+    missed are run once, or not at all. ``is_running``: whether its last batch has not ended.
     """
-    return [_decided(each, each.id in running, now) for each in schedules if each.next_at <= now]
-
-
-def _decided(schedule: ScheduleRow, is_running: bool, now: datetime) -> Due:
+    if schedule.next_at > now:
+        return None
     times = read_times(schedule.cron, schedule.time_zone)
     at = times.latest(schedule.next_at, now)
     if not times.has(at):  # it could not be read when it was looked at, an hour before that
@@ -169,29 +164,21 @@ def _decided(schedule: ScheduleRow, is_running: bool, now: datetime) -> Due:
         at = since if since > looked else at
     if not times.has(at):
         why = "readable again; waits for its time"
-        return Due(schedule, at, False, why, times.after(now), waits=True)
-    starts, why = _verdict(schedule, at, is_running, now)
-    return Due(schedule, at, starts, why, times.after(max(at, now)))
-
-
-def _verdict(
-    schedule: ScheduleRow, at: datetime, is_running: bool, now: datetime
-) -> tuple[bool, str]:
+        return Due(at, False, why, times.after(now), waits=True)
     late = now - at > GRACE
-    told = _missed(schedule.next_at, at, late)
+    told = [f"nothing ran at {_clock(at)}"] if late else []
+    if schedule.next_at < at:
+        told = [
+            f"nothing ran from {_clock(schedule.next_at)}{f' to {_clock(at)}' if late else ''}"
+        ]
+    starts = not is_running and not (late and schedule.missed == "skip")
     if is_running:
-        return False, "; ".join(["the previous batch has not ended", *told])
-    if late and schedule.missed == "skip":
-        return False, "; ".join([*told, "missed times of this schedule are skipped"])
-    if late:
-        return True, "; ".join([*told, "it runs late"])
-    return True, "; ".join([AS_SCHEDULED, *told])
-
-
-def _missed(first: datetime, at: datetime, late: bool) -> list[str]:
-    if first < at:
-        return [f"nothing ran from {_clock(first)}{f' to {_clock(at)}' if late else ''}"]
-    return [f"nothing ran at {_clock(at)}"] if late else []
+        told.insert(0, "the previous batch has not ended")
+    elif not late:
+        told.insert(0, AS_SCHEDULED)
+    else:
+        told.append("it runs late" if starts else "missed times of this schedule are skipped")
+    return Due(at, starts, "; ".join(told), times.after(max(at, now)))
 
 
 def _clock(moment: datetime) -> str:
@@ -219,17 +206,9 @@ def keep_schedule(
     times = read_times(cron, time_zone)
     if missed not in MISSED:
         raise InputError("missed", f"{missed!r} is neither late nor skip")
-    kept = add_schedule(
-        engine,
-        name=name,
-        cron=times.cron,
-        time_zone=time_zone,
-        missed=missed,
-        document=plan.document(),
-        next_at=times.after(present(engine)),
-        submitter=submitter,
-    )
-    if not kept:
+    when = {"cron": times.cron, "time_zone": time_zone, "next_at": times.after(present(engine))}
+    about = {"name": name, "missed": missed, "submitter": submitter}
+    if not add_schedule(engine, document=plan.document(), **about, **when):
         raise ScheduleTaken(f"a schedule {name!r} already exists; delete it first")
 
 
@@ -286,29 +265,28 @@ def _fire(
     if schedule is None:
         return None
     try:
-        # What another worker has fired meanwhile has a later next_at, and is not due.
-        for each in due([schedule], schedules_running(connection).keys(), moment):
-            set_next(connection, schedule.id, each.next_at)
-            if each.waits:
-                _log.info("schedule waits", schedule=schedule.name, why=each.why)
-                return None
-            if not each.starts:
-                return _skipped(connection, schedule, each.at, each.why)
-            if (stopped := stopped_because(connection, schedule)) is not None:
-                return _skipped(connection, schedule, each.at, stopped)
-            try:
-                began = _begun(connection, schedule, each.why, each.at, most_queued)
-            except QueueFullError as full:
-                return _skipped(connection, schedule, each.at, str(full))
-            if each.why != AS_SCHEDULED:
-                _tell_missed(connection, schedule, each.at, each.why, began)
-            _log.info("batch started", schedule=schedule.name, why=each.why)
-            return began
+        each = due(schedule, schedule.id in schedules_running(connection), moment)
+        if each is None:  # another worker has fired it meanwhile
+            return None
+        set_next(connection, schedule.id, each.next_at)
+        if each.waits:
+            _log.info("schedule waits", schedule=schedule.name, why=each.why)
+            return None
+        stopped = stopped_because(connection, schedule) if each.starts else each.why
+        if stopped is not None:
+            return _skipped(connection, schedule, each.at, stopped)
+        try:
+            began = _begun(connection, schedule, each.why, each.at, most_queued)
+        except QueueFullError as full:
+            return _skipped(connection, schedule, each.at, str(full))
+        if each.why != AS_SCHEDULED:
+            _tell_missed(connection, schedule, each.at, each.why, began)
+        _log.info("batch started", schedule=schedule.name, why=each.why)
+        return began
     except InputError as error:  # a time zone may go with an update of the system
         set_next(connection, schedule.id, moment + UNREADABLE_AGAIN)
         why = f"the schedule cannot be read: {error}"
         return _skipped(connection, schedule, schedule.next_at, why)
-    return None
 
 
 def _skipped(connection: Connection, schedule: ScheduleRow, at: datetime, why: str) -> int | None:

@@ -105,9 +105,9 @@ class Worker:
                 taken = take_lead(self._engine, BENCH, owner)
                 if isinstance(taken, LeaderLease):
                     return taken
-                if taken.owner != told:
-                    _log.info("another worker is running; waiting", owner=spoken(taken.owner))
-                told = taken.owner
+                if taken != told:
+                    _log.info("another worker is running; waiting", owner=spoken(taken))
+                told = taken
             self._stopping.wait(_ROUND_SECONDS)
         return None
 

@@ -48,11 +48,9 @@ class WrappedBenchmark:
         """As the other's."""
         return self._benchmark.settled(folder)
 
-    def harvest(
-        self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
-    ) -> Outcome:
+    def harvest(self, configuration: Configuration, folder: Path, ended: EndedProcess) -> Outcome:
         """As the other's."""
-        return self._benchmark.harvest(configuration, folder, ended, began)
+        return self._benchmark.harvest(configuration, folder, ended)
 
     def following(
         self, configuration: Configuration, folder: Path, outcome: Outcome, *, reads: int

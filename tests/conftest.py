@@ -144,6 +144,13 @@ def whole(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--whole"))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _nothing_left_open() -> Iterator[None]:
+    """What the tests of a file leave open fails there, not in a test that garbage is found in."""
+    yield
+    gc.collect()
+
+
 @pytest.fixture(autouse=True)
 def _logs_as_before() -> Iterator[None]:
     """A command that configures the logs of its process, as `serve` does, does so for its test."""

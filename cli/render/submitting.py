@@ -16,7 +16,8 @@ from cli.options.exits import Exit
 from cli.options.job_options import request_options
 from cli.render.screen import print_json, say, screen
 from db.schema.job_row import JobKind
-from jobs.specification.experiments import REQUESTS, read_experiment, sent_experiment
+from jobs.specification.experiments import REQUESTS, read_experiment
+from jobs.specification.named_files import inlined
 from sampler.common.errors import InputError, refuse_noted
 
 # What a restart of the service takes.
@@ -106,12 +107,13 @@ def submit_experiment(
     ``given`` is by the names of the kind's request; what is None or False is left out.
     """
     require_service(url)
-    body = sent_experiment({n: v for n, v in given.items() if v is not None and v is not False})
+    asked = {n: v for n, v in given.items() if v is not None and v is not False}
+    body = inlined({"kind": kind.value, **asked})
     for name, value in body.items():
         require_json(name, value)
     with opened(url, None) as remote, remote.unless_refused():
         upload_loads(remote, body, replace=replace)
-        job, document = submitted(remote, {"kind": kind.value, **body})
+        job, document = submitted(remote, body)
     return show_submitted(job, document, as_json=as_json)
 
 

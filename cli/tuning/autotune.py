@@ -68,7 +68,6 @@ def autotune_command(
         Marks,
         configured,
         read_configuration,
-        scaled_step,
     )
     from jobs.autotune.run import command_metrics, document
     from sampler.bench.settings import load_settings
@@ -88,7 +87,7 @@ def autotune_command(
         low=low_mark,
         high=high_mark,
         full=full_mark,
-        step=scaled_step(wave) if step is None else step,
+        step=wave.step if step is None else step,
     )
     runs = [
         AutotuneRequest(

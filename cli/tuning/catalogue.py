@@ -29,7 +29,6 @@ from sampler.space.kioxia_guide import (
     guide_document,
     read_planned,
     rocksdb_values,
-    settings,
     whole,
 )
 from sampler.space.space_file import SHIPPED as SPACES
@@ -237,7 +236,8 @@ def guide_command(
 def _settings(found: Guide) -> Table:
     planned = found.planned
     per_file = f"{found.keys_per_file:,}"
-    buffers = f"{found.max_write_buffer_number} write buffers: {format_decimal(found.memtables)}"
+    number = found.settings["max_write_buffer_number"]
+    buffers = f"{number} write buffers: {format_decimal(found.memtables)}"
     why = {
         "max_background_jobs": "CPU threads",
         "num_threads": "CPU threads; --threads of db_bench",
@@ -246,16 +246,16 @@ def _settings(found: Guide) -> Table:
         "level0_slowdown_writes_trigger": "three quarters of the CPU threads",
         "level0_stop_writes_trigger": "CPU threads",
         "target_file_size_base": f"{per_file} keys per file, {planned.key_bytes} B each with the "
-        f"pointer; {found.key_files:,} files",
+        f"pointer; {found.files:,} files",
         "max_bytes_for_level_base": "8 files",
         "max_bytes_for_level_multiplier": "fixed",
         "vlogfile_max_size": f"{per_file} values per file, {planned.value_size} B each; "
-        f"{found.value_files:,} files",
+        f"{found.files:,} files",
         "write_buffer_size": f"a file of keys plus a file of values; {buffers}",
         "cache_size": "80% of the memory left by the write buffers; set in the application",
     }
     table = bare_table(("setting",), ("value", ""), ("why",))
-    for name, value in settings(found).items():
+    for name, value in found.settings.items():
         in_bytes = name.endswith("_size") or name in _SIZES
         table.add_row(name, str(value), format_decimal(value) if in_bytes else "", why[name])
     return table
@@ -264,8 +264,8 @@ def _settings(found: Guide) -> Table:
 def _levels(found: Guide) -> Table:
     table = bare_table(("level",), ("files", "bytes", ""))
     for each in found.levels:
-        size = format_decimal(each.size)
-        table.add_row(str(each.number), str(each.files), str(each.size), size)
+        size = format_decimal(each.bytes)
+        table.add_row(str(each.level), str(each.files), str(each.bytes), size)
     files, size_of_all = whole(found.levels)
     table.add_row("total", str(files), str(size_of_all), format_decimal(size_of_all))
     return table
@@ -273,7 +273,7 @@ def _levels(found: Guide) -> Table:
 
 def _translated(found: Guide) -> Table:
     values = rocksdb_values(found)
-    there = {**PRESET, "vlogfile_max_size": str(found.vlogfile_max_size)}
+    there = {**PRESET, "vlogfile_max_size": str(found.settings["vlogfile_max_size"])}
     table = bare_table(("TRocksDB", "", "RocksDB with BlobDB", ""))
     for old, new in COUNTERPARTS.items():
         table.add_row(old, there[old], new, str(values[new]))

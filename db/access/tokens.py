@@ -21,14 +21,15 @@ import re
 import secrets
 import socket
 import stat
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from hmac import compare_digest
 from itertools import count
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 from platformdirs import user_data_path
@@ -46,6 +47,7 @@ from db.connection.engine import (
     writing,
 )
 from db.schema.tables import browser_session, token
+from sampler.common.atomic_write import atomic_write
 from sampler.common.errors import InputError
 
 
@@ -331,8 +333,12 @@ def keep_token(path: Path, token: str) -> bool:
         InputError: It cannot be written.
     """
     try:
-        with _draft(path, token) as draft:
-            os.link(draft, path)
+        # Complete before it has its name.
+        with NamedTemporaryFile("w", prefix=f".{path.name}.", dir=path.parent) as draft:
+            draft.write(f"{token}\n")
+            draft.flush()
+            os.fsync(draft.fileno())
+            os.link(draft.name, path)
     except FileExistsError:
         return False
     except OSError as error:
@@ -341,32 +347,15 @@ def keep_token(path: Path, token: str) -> bool:
 
 
 def replace_token(path: Path, token: str) -> None:
-    """Writes a file, 0600, in place of the one that is there.
+    """Writes a file in place of the private one that is there.
 
     Raises:
         InputError: It cannot be written.
     """
     try:
-        with _draft(path, token) as draft:
-            draft.replace(path)
+        atomic_write(path, f"{token}\n")
     except OSError as error:
         raise _refused(f"cannot replace the token in {path}", error) from None
-
-
-@contextmanager
-def _draft(path: Path, token: str) -> Iterator[Path]:
-    """A complete file beside its place; gone at the end, where it was not moved."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
-    try:
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(f"{token}\n")
-            file.flush()
-            os.fsync(file.fileno())
-        yield draft
-    finally:
-        with suppress(OSError):
-            draft.unlink()
 
 
 def _require_private(path: Path, found: os.stat_result) -> None:

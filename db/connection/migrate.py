@@ -71,8 +71,8 @@ def upgrade_tables(engine: Engine) -> Path | None:
         nothing was changed, the file was new, or the database is a server's.
 
     Raises:
-        InputError: The tables are those of a newer Rocktune, of one before revision 0005, or of
-            something else; or the file cannot be copied.
+        InputError: The tables are those of a newer Rocktune, of one older than the last release,
+            or of something else; or the file cannot be copied.
     """
     if is_current(engine):
         return None
@@ -101,7 +101,11 @@ def upgrade_tables(engine: Engine) -> Path | None:
         if found is not None and engine.dialect.name == "sqlite":
             copy = copy_file(Path(str(engine.url.database)), found)
         try:
-            command.upgrade(config, "head")
+            if found is None:
+                metadata.create_all(connection)
+                command.stamp(config, "head")
+            else:
+                command.upgrade(config, "head")
         except BaseException:
             if copy is not None:  # the file is as it was
                 with suppress(OSError):

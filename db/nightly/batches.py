@@ -287,32 +287,14 @@ class ScheduleRow:
     next_at: datetime  # when it is due
 
 
-def add_schedule(
-    engine: Engine,
-    *,
-    name: str,
-    cron: str,
-    time_zone: str,
-    missed: str,
-    document: Mapping[str, Any],
-    next_at: datetime,
-    submitter: str | None = None,
-) -> bool:
-    """Keeps a new schedule; False when the name is taken.
+def add_schedule(engine: Engine, *, document: Mapping[str, Any], **about: Any) -> bool:
+    """Keeps a new schedule, of the columns of ``ScheduleRow``; False when the name is taken.
 
     Raises:
         ValueError: A number in the document is not finite.
     """
-    new = insert_into(engine, schedule).values(
-        name=name,
-        cron=cron,
-        time_zone=time_zone,
-        missed=missed,
-        document=storable(document, "document"),
-        submitter=submitter,
-        created_at=moment_of(engine),
-        next_at=next_at,
-    )
+    kept = {"document": storable(document, "document"), "created_at": moment_of(engine)}
+    new = insert_into(engine, schedule).values(**about, **kept)
     with writing(engine) as connection:
         made = connection.execute(new.on_conflict_do_nothing().returning(schedule.c.id))
         return made.first() is not None

@@ -6,7 +6,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import pairwise, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +119,7 @@ def run_plot(document: Mapping[str, Any]) -> Curves:
             TimeCurve("cumulative writes", _rates(product(curve[:1], curve), 1)),
             TimeCurve("cumulative compaction", _rates(product(curve[:1], curve), 2)),
         ],
-        shaded=_joined([Span(**span) for span in document["off"]]),
+        shaded=[Span(**span) for span in document["off"]],
     )
 
 
@@ -132,16 +132,6 @@ def _rates(
         for a, b in pairs
         if b[0] - a[0] > _STILL
     ]
-
-
-def _joined(spans: Sequence[Span]) -> list[Span]:
-    joined = list(spans[:1])
-    for before, span in pairwise(spans):
-        if span.begin - before.end < _STILL:
-            joined[-1] = Span(joined[-1].begin, span.end)
-        else:
-            joined.append(span)
-    return joined
 
 
 def write_autotune_files(out: Path, documents: Sequence[Mapping[str, Any]]) -> list[Path]:

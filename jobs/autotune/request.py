@@ -80,9 +80,7 @@ def first_switch(policy: str, reading: WriteCounts) -> Switch:
 
 
 def next_switch(policy: str, marks: Marks, before: Switch, reading: WriteCounts) -> Switch:
-    """The state after a look, the same object if it is too early; an InputError of no policy."""
-    if policy not in POLICIES:
-        raise InputError("policy", f"{policy!r} is not one of {', '.join(POLICIES)}")
+    """The state after a look, the same object if it is too early."""
     passed = reading.at - before.last.at
     if policy not in SWITCHING or passed < marks.tick(policy):
         return before
@@ -155,6 +153,11 @@ class LoadShape:
         return self.seconds / FULL_SECONDS[self.name]
 
     @property
+    def step(self) -> float:
+        """The thesis's ten seconds over which shares are measured, as much shorter as the load."""
+        return FULL_STEP_SECONDS * self.factor
+
+    @property
     def wave_seconds(self) -> float:
         """The wave's period."""
         return _WAVE * self.factor
@@ -223,11 +226,6 @@ class AutotuneRequest:
         """Size of the key space."""
         planned = self.shape.planned_bytes / self.pair_bytes
         return max(round(planned * _KEYS_PER_WRITE), 1)
-
-
-def scaled_step(shape: LoadShape) -> float:
-    """The thesis's ten seconds, as much shorter as the load."""
-    return FULL_STEP_SECONDS * shape.factor
 
 
 def read_configuration(path: Path) -> dict[str, Any]:

@@ -32,10 +32,6 @@ class Pace:
     rate: Callable[[float], float]  # bytes/s at a time since the beginning
     due: float = 0.0  # seconds since the beginning
 
-    def wait(self, now: float) -> float:
-        """Seconds until the next write may begin; 0 or less: at once."""
-        return self.due - now
-
     def wrote(self, size: int, now: float) -> Pace:
         """The pace after a write of so many bytes that was begun at ``now``."""
         begun = max(self.due, now - _SLACK)
@@ -124,8 +120,7 @@ class _Load:
                 switch, look = after, now + tick
             if now - points[-1].at >= step:
                 points.append(self._point(now))
-            wait = pace.wait(now)
-            if wait > 0:
+            if (wait := pace.due - now) > 0:
                 self._pause(min(wait, max(shape.seconds - now, 0.0), max(look - now, 0.0)))
                 continue
             self._write()

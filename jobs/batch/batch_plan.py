@@ -24,7 +24,6 @@ from jobs.specification.experiments import (
     REQUESTS,
     AnySpecification,
     job_kind,
-    sent_experiment,
     stored_specification,
 )
 from jobs.specification.named_files import BASELINES, Find, inlined, specify
@@ -324,8 +323,7 @@ def batch_request(path: Path, tell: Tell = lambda _: None) -> dict[str, Any]:
     """
 
     def row(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-        read = sent_experiment if "kind" in settings else inlined
-        return {"name": name, **read(settings, find=files_beside(path.parent))}
+        return {"name": name, **inlined(settings, find=files_beside(path.parent))}
 
     name, rows = _read(path, row, tell)
     return {"name": name, "job": list(rows)}

@@ -16,7 +16,6 @@ from db.connection.engine import present, writing
 from db.jobs.job_store import JobStore
 from db.leases import (
     LeaseHeld,
-    LedBy,
     give_back_lead,
     keep_lead,
     spoken,
@@ -68,8 +67,8 @@ class BatchTurn:
     def __init__(self, engine: Engine, name: str) -> None:
         """Takes it; BatchHeld where it is another's, who lives."""
         taken = take_lead(engine, f"batch {name}", this_process_name(), seconds=_SECONDS)
-        if isinstance(taken, LedBy):
-            raise BatchHeld(f"the batch {name} is being run by {spoken(taken.owner)}")
+        if isinstance(taken, str):
+            raise BatchHeld(f"the batch {name} is being run by {spoken(taken)}")
         self._engine, self._turn, self._name = engine, taken, name
         self._kept = time.monotonic()
 
@@ -190,11 +189,6 @@ def _why(store: JobStore, job_id: int, error: Exception) -> str:
         f"job {job_id} is done, but its files could not be written: {error}; "
         f"`rocktune report {job_id}` and `rocktune options {job_id}` give them"
     )
-
-
-def is_well(document: Mapping[str, Any]) -> bool:
-    """Whether all jobs of a batch ended well, whatever they found."""
-    return bool(document["state"] == BatchState.DONE)
 
 
 def end_batch_now(engine: Engine, batch_id: int) -> Mapping[str, Any]:

@@ -23,7 +23,7 @@ from distributed import Security, Worker, get_worker
 
 from jobs.cluster.listening import HTTP_ADDRESS
 from jobs.cluster.scheduler import DESCRIPTOR, FITNESS, RESOURCE, own_version
-from jobs.execution.assembly import assemble, environment_of, local_host
+from jobs.execution.assembly import LocalHost, assemble, environment_of
 from jobs.results.export import export_options
 from jobs.specification.resolved_job import ResolvedJob
 from jobs.specification.specification import Specification, specification_from_document
@@ -153,7 +153,7 @@ def measure_trial(
     """
     try:
         settings = load_settings()
-        here = local_host(_assembled(specification), settings, pause=_pause)
+        here = LocalHost(_assembled(specification), settings, pause=_pause)
         here.start(trial, cutoff_seconds=cutoff_seconds)
     except (InputError, OSError) as error:
         raise HostUnfit(str(error)) from None

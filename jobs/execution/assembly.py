@@ -28,7 +28,7 @@ from sampler.bench.command_bench import CommandBench, require_program
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench, build_words
 from sampler.bench.outcome import Outcome
-from sampler.bench.runner import Benchmark, LocalRunner
+from sampler.bench.runner import LocalRunner
 from sampler.bench.settings import Settings
 from sampler.common.errors import InputError, refuse_noted
 from sampler.machine.machine import fingerprint, host_name
@@ -272,7 +272,7 @@ class ThisMachine:
         """The one."""
         if assembly.confirming:  # known now, not when the search is over
             require_space(self._settings.bench_dir, assembly.confirming.space_bytes)
-        return local_host(assembly, self._settings, waiting=on.waiting, pause=on.pause)
+        return LocalHost(assembly, self._settings, waiting=on.waiting, pause=on.pause)
 
     def export(
         self, assembly: ResolvedJob, configuration: Configuration, comments: list[str]
@@ -289,37 +289,32 @@ class LocalHost(OneHost):
 
     def __init__(
         self,
-        benchmark: Benchmark,
+        assembly: ResolvedJob,
         settings: Settings,
         *,
-        waiting: Callable[[str], None],
+        waiting: Callable[[str], None] = lambda _: None,
         pause: Callable[[float], None],
-        confirming: Benchmark | None = None,
-        reads: Callable[[Trial], int] = lambda _: 0,
     ) -> None:
-        """Binds a benchmark to this machine; see ``LocalRunner``.
-
-        ``confirming`` is what the trials of the confirmation run instead; None: the same.
-        ``reads`` says in how many rounds a trial's tree is read after it.
-        """
+        """Binds all trials of a job to this machine; see ``LocalRunner``."""
         made = partial(LocalRunner, settings=settings, waiting=waiting, pause=pause)
-        self._searching = made(benchmark)
-        self._confirming = made(confirming) if confirming else self._searching
+        self._searching = made(assembly.benchmark)
+        self._confirming = made(assembly.confirming) if assembly.confirming else self._searching
         self._runner = self._searching  # the one whose trial is in flight
         self._flying: Trial | None = None
-        self._reads = reads
+        self._read_rounds = assembly.problem.read_rounds
         self.name = host_name()
 
     def start(self, trial: Trial, *, cutoff_seconds: float | None) -> None:
         """Begins to measure, when the host is free; a proof shares no prepared database."""
         confirms = trial.phase is Phase.CONFIRM
         self._runner = self._confirming if confirms else self._searching
+        proves = trial.purpose is Purpose.PROVE
         self._flying = trial
         self._runner.start(
             trial.configuration,
             cutoff_seconds=cutoff_seconds,
-            share=trial.purpose is not Purpose.PROVE,
-            reads=self._reads(trial),
+            share=not proves,
+            reads=self._read_rounds(proves=proves),
         )
 
     def wait(self, timeout: float) -> tuple[Trial, Outcome] | None:
@@ -333,22 +328,3 @@ class LocalHost(OneHost):
         """Ends the trial in flight."""
         self._flying = None
         self._runner.cancel()
-
-
-def local_host(
-    assembly: ResolvedJob,
-    settings: Settings,
-    *,
-    waiting: Callable[[str], None] = lambda _: None,
-    pause: Callable[[float], None],
-) -> LocalHost:
-    """This machine, for all trials of a job."""
-    problem = assembly.problem
-    return LocalHost(
-        assembly.benchmark,
-        settings,
-        waiting=waiting,
-        pause=pause,
-        confirming=assembly.confirming,
-        reads=lambda trial: problem.read_rounds(proves=trial.purpose is Purpose.PROVE),
-    )

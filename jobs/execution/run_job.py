@@ -31,7 +31,7 @@ from jobs.specification.resolved_job import ResolvedJob, frozen_prior, hosts_in,
 from jobs.specification.specification import Specification, specification_from_document
 from optimizer.run.driver import Driver, tune
 from optimizer.run.planning import Budget, RunProgress
-from optimizer.run.ports import LeaseLost, RunObserver
+from optimizer.run.ports import LeaseLost, RunObserver, Unwatched
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.trial import Phase, Trial
 from sampler.bench.builds import advertised
@@ -242,7 +242,7 @@ def told_once(event: str) -> Callable[[str], None]:
     return tell
 
 
-class LoggedProgress:
+class LoggedProgress(Unwatched):
     """One line for each phase and each trial; the job's number is bound by whoever runs it."""
 
     def phase(self, phase: Phase, why: str) -> None:
@@ -273,6 +273,3 @@ class LoggedProgress:
     def host_readmitted(self, host: str, why: str) -> None:
         """An excluded host measures again."""
         _log.warning("host readmitted", host=host, why=why)
-
-    def tick(self) -> None:
-        """A moment passed."""

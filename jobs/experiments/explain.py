@@ -186,30 +186,32 @@ class ExplanationCheck(Experiment):
                 release(self.engine, lease)
 
 
-def finished_job(engine: Engine, number: int, *, field: str) -> JobRow:
-    """A tuning job that is done; an InputError of the field where there is none."""
+def finished_job(engine: Engine, number: int) -> JobRow:
+    """A tuning job that is done; an InputError where there is none of that number."""
     try:
         job = JobStore(engine).job(number)
     except KeyError:
-        raise InputError(field, f"there is no job {number}") from None
-    require_tunes(job, field)
+        raise InputError("job", f"there is no job {number}") from None
+    require_tunes(job, "job")
     if job.state is not JobState.DONE:
-        raise InputError(field, f"job {number} is {job.state.value}; it has no result yet")
+        raise InputError("job", f"job {number} is {job.state.value}; it has no result yet")
     return job
 
 
 def explanation_check(
-    engine: Engine, job: JobRow, settings: Settings, *, runs: int, steps: int, margin: float
+    asked: Mapping[str, Any], engine: Engine | None, settings: Settings
 ) -> ExplanationCheck:
-    """The runs that check the explanation of a finished job.
+    """The runs that check the explanation of a finished job of this database.
 
-    See ``design_of`` for ``runs``, ``steps`` and ``margin``.
+    ``asked``: the number of the ``job``; for ``runs``, ``steps`` and ``margin`` see ``design_of``.
 
     Raises:
         InputError: Another runner measures the job, a number is out of range, or this machine
             cannot measure it.
         NothingToExplain: Nothing is explained.
     """
+    assert engine is not None
+    job = finished_job(engine, asked["job"])
     stored = JobStore(engine).result(job.id)
     assert stored is not None
     result = Result.read(stored)
@@ -220,9 +222,8 @@ def explanation_check(
         raise InputError("runs", "an external runner measures this job; leave it out")
     require_trusted(engine, job.id)
     assembly = assemble(specification_from_document(job.specification), settings)
-    design = design_of(
-        assembly.problem, result, explanation, runs=runs, steps=steps, margin=margin
-    )
+    numbers = {name: asked[name] for name in ("runs", "steps", "margin")}
+    design = design_of(assembly.problem, result, explanation, **numbers)
     environment = environment_of(assembly, settings)
 
     def conclude(sets: Sets) -> Findings:

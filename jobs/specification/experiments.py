@@ -8,18 +8,16 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from db.schema.job_row import JobKind
-from jobs.specification.named_files import Find, as_written, inlined
+from jobs.specification.named_files import options_text
 from jobs.specification.request import JobNumber, StartFile
 from jobs.specification.specification import Specification, specification_from_document
 from optimizer.trials.problem import Number, Whole
-from sampler.common.documents import names_a_file
-from sampler.common.errors import InputError, noting, refuse_noted, value_problem
+from sampler.common.errors import InputError, refuse_noted, value_problem
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 Build = Annotated[
@@ -253,50 +251,5 @@ def read_experiment(kind: JobKind, given: Mapping[str, Any]) -> ExperimentReques
     """
     asked = read_asked(REQUESTS[kind], {"kind": kind.value, **given})
     if isinstance(asked, UpgradeCheckRequest) and asked.options is not None:
-        return asked.model_copy(update={"options": _text("options", Path(asked.options))})
+        return asked.model_copy(update={"options": options_text("options", asked.options)})
     return asked
-
-
-def sent_experiment(settings: Mapping[str, Any], *, find: Find = as_written) -> dict[str, Any]:
-    """What a terminal asks for, as ``POST /v1/jobs`` takes it: what files hold goes in.
-
-    A file of a workload or a space becomes its document; that of a workload is uploaded. An
-    InputError tells what cannot be sent.
-    """
-    found: list[InputError] = []
-    sent: dict[str, Any] = {}
-    for name, value in settings.items():
-        with noting(found):
-            sent[name] = _sent(name, value, find)
-    refuse_noted(found)
-    return sent
-
-
-def _sent(name: str, value: Any, find: Find) -> Any:
-    if name == "workload" and isinstance(value, list):
-        return [_sent(name, each, find) for each in value]
-    if not isinstance(value, str):
-        return value
-    if name in ("workload", "space"):
-        return inlined({name: value}, find=find)[name]
-    path = find(name, value)
-    if name in ("a", "b") and names_a_file(path):
-        if Path(path).suffix in (".toml", ".json"):
-            raise InputError(name, "cannot be a file here; write parameter=value,...")
-        return {"name": Path(path).name, "options": _text(name, Path(path))}
-    if name == "options":
-        return _text(name, Path(path))
-    if name in ("old", "new", "db_bench", "db_bench_a", "db_bench_b") and "/" in value:
-        problem = f"{value!r:.80} is a path; give the name of a build on the service's hosts"
-        raise InputError(name, problem)
-    return value
-
-
-def _text(name: str, path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8")  # with the ends that its lines have
-    except (OSError, ValueError):
-        is_none = "a readable OPTIONS file"
-        if name != "options":
-            is_none = "a text file; name builds of the service's hosts"
-        raise InputError(name, f"{str(path)!r:.80} is not {is_none}") from None

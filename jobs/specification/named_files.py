@@ -10,6 +10,7 @@ same job (``rocktune tune --resume``) has named them, too.
 import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from jobs.specification.specification import Specification, asked_for, checked, 
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import load_objective, objective_document, objective_text
 from sampler.bench.builds import is_build_name
-from sampler.common.documents import parse_toml
+from sampler.common.documents import names_a_file, parse_toml
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.common.text import printable
 from sampler.rocksdb.forms import other_form, read_user_options
@@ -42,6 +43,11 @@ from sampler.workload.workload_file import (
 from sampler.workload.workload_file import SHIPPED as WORKLOADS
 
 BASELINES = ("library", "db_bench")
+# What a text is that names no OPTIONS file, by field.
+_IS_NONE = {
+    "baseline_options": "neither library, db_bench nor a readable OPTIONS file",
+    "options": "not a readable OPTIONS file",
+}
 _NAMED = ("workload", "space", "objective", "baseline", "db_bench")
 Find = Callable[[str, str], str]
 """From a setting and what is written there to the file that is meant, or what is written."""
@@ -120,7 +126,8 @@ def inlined(settings: Mapping[str, Any], *, find: Find = as_written) -> dict[str
     """The same settings as ``POST /v1/jobs`` takes them: what files hold goes in.
 
     Spaces, objectives and OPTIONS files may be paths. So may a workload, whose document then
-    stands there: ``POST /v1/workloads`` takes it, and the job its name.
+    stands there: ``POST /v1/workloads`` takes it, and the job its name. Settings with a ``kind``
+    are those of an experiment.
 
     Raises:
         InputError: A file cannot be read, or names what cannot be sent.
@@ -129,9 +136,48 @@ def inlined(settings: Mapping[str, Any], *, find: Find = as_written) -> dict[str
     asked: dict[str, Any] = {}
     for name, value in settings.items():
         with noting(found):
-            asked |= _inlined(name, value, find)
+            if "kind" in settings and name not in ("workload", "space"):
+                asked[name] = _sent(name, value, find)
+            else:
+                asked |= _inlined(name, value, find)
     refuse_noted(found)
     return asked
+
+
+def _sent(name: str, value: Any, find: Find) -> Any:
+    """A setting of an experiment; the text of an OPTIONS file in place of its path."""
+    if not isinstance(value, str):
+        return value
+    path = find(name, value)
+    if name in ("a", "b") and names_a_file(path):
+        if Path(path).suffix in (".toml", ".json"):
+            raise InputError(name, "cannot be a file here; write parameter=value,...")
+        return {"name": Path(path).name, "options": options_text(name, path)}
+    if name == "options":
+        return options_text(name, path)
+    if name in ("old", "new", "db_bench", "db_bench_a", "db_bench_b") and "/" in value:
+        problem = f"{value!r:.80} is a path; give the name of a build on the service's hosts"
+        raise InputError(name, problem)
+    return value
+
+
+def options_text(name: str, given: str | Path) -> str:
+    """The text of an OPTIONS file that a field names, with the ends that its lines have.
+
+    Raises:
+        InputError: It cannot be read, or is not text in UTF-8.
+    """
+    try:
+        return Path(given).read_bytes().decode("utf-8")
+    except (OSError, ValueError) as error:
+        shown, is_none = f"{str(given)!r:.80}", _IS_NONE.get(name)
+        if isinstance(error, UnicodeDecodeError) and is_none:
+            line = error.object.count(b"\n", 0, error.start) + 1
+            mend = "if it is an OPTIONS file, save it as UTF-8"
+            raise InputError(name, f"{shown} is not text in UTF-8 (line {line}); {mend}") from None
+        is_none = is_none or "not a text file; name builds of the service's hosts"
+        pasted = other_form(str(given))  # in place of a path
+        raise InputError(name, pasted or f"{shown} is {is_none}") from None
 
 
 def sent_workload(given: str, find: Find) -> dict[str, Any]:
@@ -140,6 +186,8 @@ def sent_workload(given: str, find: Find) -> dict[str, Any]:
 
 
 def _inlined(name: str, value: Any, find: Find) -> dict[str, Any]:
+    if name == "workload" and isinstance(value, list):
+        return {name: [_inlined(name, each, find)[name] for each in value]}
     if name == "workload" and str(value).endswith(".toml"):
         return {name: sent_workload(str(value), find)}
     if name in ("space", "objective"):
@@ -148,7 +196,7 @@ def _inlined(name: str, value: Any, find: Find) -> dict[str, Any]:
             return {name: value}
         return {name: parse_toml(text(find(name, value)), field=f"{name} {value}")}
     if name == "baseline" and value not in BASELINES:
-        return {"baseline_options": _options_text(find(name, str(value)))}
+        return {"baseline_options": options_text("baseline_options", find(name, str(value)))}
     if name == "start_from":
         rows = read_starts(value, find)
         sent = [each if "options" in each else each["name"] for each in rows or ()]
@@ -160,26 +208,9 @@ def baseline_named(given: str | None) -> tuple[str | None, str | None]:
     """The name of a baseline, or the text of the OPTIONS file that is one; else an InputError."""
     if given is None or given in BASELINES:
         return given, None
-    text = _options_text(given)
+    text = options_text("baseline_options", given)
     read_user_options(text, name=f"baseline_options {given}")
     return None, text
-
-
-def _options_text(given: str) -> str:
-    try:
-        return Path(given).read_bytes().decode("utf-8")  # with the ends that its lines have
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            "baseline_options",
-            f"{given!r:.80} is not text in UTF-8 (line {line}); if it is an OPTIONS file, save it "
-            "as UTF-8",
-        ) from None
-    except (OSError, ValueError):
-        if told := other_form(given):  # pasted in place of a path
-            raise InputError("baseline_options", told) from None
-        problem = f"{given!r:.80} is neither library, db_bench nor a readable OPTIONS file"
-        raise InputError("baseline_options", problem) from None
 
 
 def read_starts(given: object, find: Find) -> list[dict[str, Any]] | None:
@@ -223,14 +254,18 @@ def _findable(workload: Workload, beside: Path) -> Workload:
     return replace(workload, command=replace(command, argv=argv))
 
 
+@cache
+def _shipped_workloads() -> Mapping[str, Mapping[str, Any]]:
+    """The documents of the shipped workloads, whose files are read once a process."""
+    return {name: workload_document(load_workload(name)) for name in WORKLOADS}
+
+
 def registered_workloads(folder: Path | None) -> dict[str, Mapping[str, Any]]:
     """The documents of all workloads that jobs over HTTP may name: no request becomes a path.
 
     A file of the folder that is wrong, or takes a name that is taken, is an InputError.
     """
-    documents: dict[str, Mapping[str, Any]] = {
-        name: workload_document(load_workload(name)) for name in WORKLOADS
-    }
+    documents = dict(_shipped_workloads())
     if folder is None:
         return documents
     if not folder.is_dir():

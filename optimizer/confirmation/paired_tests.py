@@ -53,6 +53,11 @@ class Change(DocumentPart):
     scope: str | None = None  # the column family; None: the whole database
 
     @property
+    def in_words(self) -> str:
+        """As ``+14.0% (+11.0% to +17.0%)``."""
+        return f"{self.percent:+.1f}% ({self.low:+.1f}% to {self.high:+.1f}%)"
+
+    @property
     def shown(self) -> int:
         """1: the metric is shown to have risen, -1: to have fallen, 0: neither.
 

@@ -63,11 +63,8 @@ class CommandBench(Benchmark):
         require_program(argv[0])
         return argv
 
-    def harvest(
-        self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
-    ) -> Outcome:
+    def harvest(self, configuration: Configuration, folder: Path, ended: EndedProcess) -> Outcome:
         """What a run came to; see ``DbBench.harvest``."""
-        del began
         said = read_text(folder / "stderr", most_bytes=_TAIL_BYTES)
         state, metrics, failure = TrialState.DONE, {}, None
         problem = ending_problem(ended, said)

@@ -232,10 +232,8 @@ class DbBench:
         reader = self._readers.setdefault(folder, LogReader(path, RocksdbLog))
         return reader.read().working == 0
 
-    def harvest(
-        self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
-    ) -> Outcome:
-        """What a run came to that ``began`` so many seconds since the epoch.
+    def harvest(self, configuration: Configuration, folder: Path, ended: EndedProcess) -> Outcome:
+        """What a run came to.
 
         Raises:
             InputError: It was another RocksDB than the one that was tried.
@@ -270,7 +268,7 @@ class DbBench:
             return replace(ran, state=TrialState.LOST, failure=clock)
         if ended.ending is Ending.CUTOFF:
             why = f"cut off after {ended.wall_seconds:.1f} s, too slow to win{beside}"
-            metrics = censored_metrics(log, ended, began, workload, values, prepared=prepared)
+            metrics = censored_metrics(log, ended, workload, values, prepared=prepared)
             return replace(ran, state=TrialState.CENSORED, metrics=metrics, failure=why)
         if problem := ending_problem(ended, said, log) or unreplayed(said):
             state, why = problem

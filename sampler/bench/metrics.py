@@ -107,7 +107,6 @@ def trial_metrics(
 def censored_metrics(
     log: RocksdbLog,
     ended: EndedProcess,
-    began: float,
     workload: Workload,
     values: Mapping[str, Value],
     *,
@@ -117,11 +116,11 @@ def censored_metrics(
 
     ``time`` is a lower bound, ``rate`` an upper one (all operations of a load of one benchmark,
     over the time that it had and was not enough). ``waf_partial`` is that of the work done when
-    the LOG's statistics were last dumped; it is not comparable and named so. The process ``began``
-    so many seconds since the epoch. See ``trial_metrics`` for the others.
+    the LOG's statistics were last dumped; it is not comparable and named so. See
+    ``trial_metrics`` for the others.
     """
-    start = log.opened if log.opened is not None else began
-    alive = max(ended.wall_seconds - max(start - began, 0.0), 1e-9)
+    start = log.opened if log.opened is not None else ended.began
+    alive = max(ended.wall_seconds - max(start - ended.began, 0.0), 1e-9)
     found = {"time": alive, "memory": float(memory_bytes(values)), **_process_metrics(ended)}
     if prepared:
         found["prepare_seconds"] = prepared.seconds

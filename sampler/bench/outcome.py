@@ -29,6 +29,7 @@ class EndedProcess:
 
     ending: Ending
     status: int  # exit status; negative: the signal that killed it
+    began: float  # seconds since the epoch
     wall_seconds: float
     cpu_seconds: float
     peak_rss: int  # bytes, as last seen while it ran; 0 if it was too short to be seen

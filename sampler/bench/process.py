@@ -189,6 +189,7 @@ class BenchProcess:
         self._ended = EndedProcess(
             ending=self._ending_of(status),
             status=status,
+            began=self._began_clock,
             wall_seconds=wall,
             cpu_seconds=cpu_seconds,
             peak_rss=self._peak_rss,

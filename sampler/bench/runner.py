@@ -118,9 +118,7 @@ class Benchmark(Protocol):
         del folder
         return False
 
-    def harvest(
-        self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
-    ) -> Outcome:
+    def harvest(self, configuration: Configuration, folder: Path, ended: EndedProcess) -> Outcome:
         """What the run came to."""
 
     def following(
@@ -399,14 +397,13 @@ class LocalRunner:
         )
         conditions, cpu_seconds = Conditions(folder, mark, probe=self._settings.speed_probe), 0.0
         try:
-            began = time.time()
             ended = yield spawn(argv, folder, left)
             cpu_seconds = ended.cpu_seconds
         finally:
             found = conditions.end(cpu_seconds)
         if ended.ending is not Ending.EXIT:
             found = {}  # of what its killed children used nobody knows
-        outcome = benchmark.harvest(configuration, folder, ended, began)
+        outcome = benchmark.harvest(configuration, folder, ended)
         # One that failed has no metrics; what a benchmark says itself stands.
         metrics = outcome.metrics and {**outcome.metrics, **found, **outcome.metrics}
         outcome = replace(outcome, metrics=metrics)

@@ -5,7 +5,7 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -107,7 +107,7 @@ def _findings(
     # Of a wrong entry the list is named: the problem shows the entry itself.
     is_entry = toml and bool(place) and isinstance(place[-1], int)
     place = place[:-1] if is_entry else place
-    if toml and error["type"] == "dataclass_type":
+    if toml and error["type"] in ("dataclass_type", "dict_type"):
         problem = f"write [[{place[-1]}]] tables" if is_entry else f"write a table [{place[-1]}]"
     yield InputError(_named(where, place), problem)
 
@@ -200,39 +200,3 @@ def toml_text(document: Mapping[str, Any], notes: Mapping[str, str] | None = Non
             yield from lines(value, whole)
 
     return "\n".join(lines(document, "")) + "\n"
-
-
-def name_in(document: Mapping[str, Any], kind: str) -> str:
-    """The name that a document gives what it describes.
-
-    Raises:
-        InputError: It gives none.
-    """
-    name = document.get("name")
-    if not isinstance(name, str) or not name:
-        raise InputError(f"{kind}.name", f"give the {kind} a name")
-    return name
-
-
-def switch_in(document: Mapping[str, Any], key: str, where: str, *, default: bool) -> bool:
-    """What a document says of something that is on or off.
-
-    Raises:
-        InputError: It is neither.
-    """
-    given = document.get(key, default)
-    if not isinstance(given, bool):
-        raise InputError(f"{where}.{key}", "write true or false")
-    return given
-
-
-def refuse_unknown(document: Mapping[str, Any], known: Collection[str], where: str) -> None:
-    """Refuses a key that means nothing: mostly a slip of the pen.
-
-    Raises:
-        InputError: There is one; the message lists those that are known.
-    """
-    for key in document:
-        if key not in known:
-            problem = f"is unknown; use one of {', '.join(sorted(known))}"
-            raise InputError(f"{where}.{key}", problem)

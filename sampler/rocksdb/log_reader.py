@@ -22,7 +22,7 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -34,7 +34,11 @@ from sampler.rocksdb.options_file import DB, parse_options
 MARK = "EVENT_LOG_v1 "
 LONGEST_LINE = 2**20  # no line of RocksDB's is longer; one that is comes in pieces
 _MOST_NUMBER = 2**63
-_STAMP = re.compile(r"\d{4}/\d\d/\d\d-\d\d:\d\d:\d\d\.\d{6}")
+# As RocksDB writes it, and as a journal or a paste may have put it before the line.
+_STAMP = re.compile(
+    r"(\d{4})[/-](\d\d)[/-](\d\d)[-T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{3,9}))?(?=[\s\]Z+-]|$)"
+)
+_EPOCH = datetime(1970, 1, 1)
 _ROWS = packaged_rows("sampler.rocksdb", "event_fields.csv")
 # By event and field: its names, an object's field after a slash; and the fields that are needed.
 _NAMES: dict[tuple[str, str], tuple[tuple[str, ...], ...]] = {}
@@ -49,7 +53,6 @@ _OLD_LOG = re.compile(r"LOG\.old\.(\d{1,20})")
 _OPTIONS = re.compile(r"OPTIONS-(\d{1,12})")
 _COPIED_OPTIONS = ("OPTIONS", "OPTIONS.ini")
 _MOST_OPTIONS_BYTES = 16 * 2**20
-_LONGEST_LINE = 2**20  # characters; no line of RocksDB's is longer
 # What a rotated log is packed with, by its first bytes.
 _PACKED = {
     b"\x1f\x8b": "gzip",
@@ -177,13 +180,20 @@ def _digits(value: object) -> object:
 
 
 def stamp_of(line: str) -> float | None:
-    """When a line of a LOG was written: seconds since the epoch, if its local time were UTC."""
-    found = _STAMP.match(line)
+    """When a line of a LOG was written: seconds since the epoch, if its local time were UTC.
+
+    None where it does not say, or says what is no time since 1970.
+    """
+    found = _STAMP.search(line)
+    if found is None:
+        return None
+    *clock, fraction = found.groups()
     try:
-        moment = datetime.strptime(found[0], "%Y/%m/%d-%H:%M:%S.%f") if found else None
+        moment = datetime.strptime(" ".join(clock), "%Y %m %d %H %M %S")
     except ValueError:
         return None
-    return moment.replace(tzinfo=UTC).timestamp() if moment and moment.year >= 1970 else None
+    seconds = (moment - _EPOCH).total_seconds() + float(f"0.{fraction or 0}")
+    return seconds if seconds >= 0 else None
 
 
 @dataclass
@@ -340,7 +350,7 @@ def lines_of(path: Path) -> Iterator[str]:
             text = TextIOWrapper(
                 file, encoding=encoding_of(first), errors="backslashreplace", newline="\n"
             )
-            while line := text.readline(_LONGEST_LINE):
+            while line := text.readline(LONGEST_LINE):
                 yield line
     except OSError as error:
         raise InputError(field, f"cannot be read: {error.strerror}") from None

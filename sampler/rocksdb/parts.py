@@ -8,7 +8,6 @@ with an interval of 0; since 7.9 idle families are left out (pull request 10891)
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from io import StringIO
 
 from sampler.rocksdb.figure_lines import (
@@ -21,7 +20,7 @@ from sampler.rocksdb.figure_lines import (
     stall_line,
     stall_seconds,
 )
-from sampler.rocksdb.log_reader import LogEvent, read_log
+from sampler.rocksdb.log_reader import LogEvent, read_log, stamp_of
 
 _UPTIME = re.compile(r"Uptime\(secs\): (\d{1,12}\.\d{1,6}) total, (\d{1,12}\.\d{1,6}) interval")
 # What stands before and after the name of a column family.
@@ -30,9 +29,6 @@ _OPTIONS_OF = ("Options for column family [", "]:")
 _LONGEST_NAME = 1024  # of a family whose name has line breaks in it
 _VERSION = re.compile(r"\b(RocksDB|Speedb)(?: version:|:\s+version) v?(\d{1,4}(?:\.\d{1,6}){1,3})")
 _KEYS = re.compile(r"^\s*Keys:\s+\d+ bytes each")
-_STAMP = re.compile(
-    r"(\d{4})[/-](\d\d)[/-](\d\d)[-T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{3,9}))?(?=[\s\]Z+-])"
-)
 _TICKER = re.compile(r"^\s*(rocksdb\.[\w.-]{1,200}) COUNT :? ?(\d{1,20})\s*$")
 # RocksDB 5 writes `statistics Percentiles :=> 50 : 1.0 95 : ...`, later ones `P50 : 1.0 ...`.
 _HISTOGRAM = re.compile(
@@ -168,7 +164,7 @@ class Dumps:
         elif "DUMPING STATS" in line:
             self._block += 1
             self._part = self._columns = self._tickers = None
-            if (stamp := _stamp(line)) is not None:
+            if (stamp := stamp_of(line)) is not None:
                 self.contents.stamps[self._block] = stamp
         elif "ing writes" in line and (stalled := stall_line(line)):
             if not self._totals:
@@ -313,18 +309,6 @@ class Dumps:
                 self._options = {}
                 self.contents.options.append((number, "", self._options))
             self._options[found[1]] = found[2]
-
-
-def _stamp(line: str) -> float | None:
-    found = _STAMP.search(line)
-    if found is None:
-        return None
-    *clock, fraction = found.groups()
-    try:
-        moment = datetime(*(int(each) for each in clock))  # type: ignore[arg-type]
-    except ValueError:
-        return None
-    return (moment - datetime(1970, 1, 1)).total_seconds() + float(f"0.{fraction or 0}")
 
 
 @dataclass

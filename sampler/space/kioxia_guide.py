@@ -8,7 +8,7 @@ Source: T. Nelson and S. Harlin, Optimizing TRocksDB for Improved Performance, K
 The guide's megabytes are 10**6 bytes, and so are those here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any
@@ -83,6 +83,12 @@ COUNTERPARTS = {
     "fraction_remapped_during_compaction": "blob_garbage_collection_age_cutoff",
     "fragmentation_active_recycling_trigger": "blob_garbage_collection_force_threshold",
 }
+# Settings that are options of RocksDB as they are.
+_OF_SAME_NAME = (
+    "write_buffer_size", "max_write_buffer_number", "level0_file_num_compaction_trigger",
+    "level0_slowdown_writes_trigger", "level0_stop_writes_trigger", "max_bytes_for_level_base",
+    "max_bytes_for_level_multiplier", "target_file_size_base",
+)  # fmt: skip
 WITHOUT_COUNTERPART = tuple(name for name in PRESET if name not in COUNTERPARTS)
 
 
@@ -167,27 +173,25 @@ def _bytes(text: str, field: str) -> int:
 
 @dataclass(frozen=True)
 class GuideLevel:
-    """A full level: its number, its files and their bytes."""
+    """A full level."""
 
-    number: int
+    level: int  # its number
     files: int
-    size: int
+    bytes: int
 
 
 def levels_for(files: int, file_size: int) -> tuple[GuideLevel, ...]:
     """Level 1 and those below it, down to the first with which all files of keys have room."""
     levels: list[GuideLevel] = []
-    room = 0
-    while room < files:
+    while whole(levels)[0] < files:
         number = len(levels) + 1
         levels.append(GuideLevel(number, MULTIPLIER**number, MULTIPLIER**number * file_size))
-        room += levels[-1].files
     return tuple(levels)
 
 
-def whole(levels: tuple[GuideLevel, ...]) -> tuple[int, int]:
+def whole(levels: Sequence[GuideLevel]) -> tuple[int, int]:
     """Files and bytes of all levels together, when they are full."""
-    return sum(level.files for level in levels), sum(level.size for level in levels)
+    return sum(each.files for each in levels), sum(each.bytes for each in levels)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,31 +199,17 @@ class Guide:
     """What the guide recommends. Sizes are bytes."""
 
     planned: Planned  # what it was asked for
-    # key_files, value_files: the most files that hold keys (SSTs), and values (VLogs).
-    key_files: int
-    value_files: int
+    files: int  # the most files that hold keys (SSTs), and as many that hold values (VLogs)
     keys_per_file: int  # keys in an SST, and values in a VLog
-    max_background_jobs: int
-    max_write_buffer_number: int
-    level0_slowdown_writes_trigger: int
-    level0_stop_writes_trigger: int
-    write_buffer_size: int
-    target_file_size_base: int
-    max_bytes_for_level_base: int
-    vlogfile_max_size: int
-    cache_size: int
-    threads: int  # client threads that keep the machine busy: db_bench's ``--threads``
+    # The settings that it tunes, by its own names, in the order in which it finds them.
+    # ``num_threads`` are client threads that keep the machine busy: db_bench's ``--threads``.
+    settings: Mapping[str, int]
     levels: tuple[GuideLevel, ...]  # the tree, down to the first level that holds what is planned
 
     @property
     def memtables(self) -> int:
         """Bytes of all memtables together."""
-        return self.write_buffer_size * self.max_write_buffer_number
-
-    @property
-    def num_levels(self) -> int:
-        """RocksDB's option: level 0 counts, and more than are used cost nothing."""
-        return max(7, len(self.levels) + 1)
+        return self.settings["write_buffer_size"] * self.settings["max_write_buffer_number"]
 
 
 def compute_guide(planned: Planned) -> Guide:
@@ -236,24 +226,25 @@ def compute_guide(planned: Planned) -> Guide:
     keys_per_file = -(-planned.keys // files)
     buffers = max(LEAST_BUFFERS, threads // 4 + 1)
     file_size = keys_per_file * planned.key_bytes
-    buffer_size = keys_per_file * (planned.key_bytes + planned.value_size)
-    left = max(0, planned.memory - buffer_size * buffers)
+    values_size = keys_per_file * planned.value_size
+    left = max(0, planned.memory - (file_size + values_size) * buffers)
+    settings = {
+        "max_background_jobs": threads,
+        "num_threads": threads,
+        "max_write_buffer_number": buffers,
+        "level0_file_num_compaction_trigger": COMPACTION_TRIGGER,
+        "level0_slowdown_writes_trigger": max(LEAST_SLOWDOWN, threads * 3 // 4),
+        "level0_stop_writes_trigger": max(LEAST_STOP, threads),
+        "target_file_size_base": file_size,
+        "max_bytes_for_level_base": MULTIPLIER * file_size,
+        "max_bytes_for_level_multiplier": MULTIPLIER,
+        "vlogfile_max_size": values_size,
+        "write_buffer_size": file_size + values_size,
+        "cache_size": left * _CACHE_SHARE[0] // _CACHE_SHARE[1],
+    }
+    levels = levels_for(-(-planned.keys // keys_per_file), file_size)
     return Guide(
-        planned=planned,
-        key_files=files,
-        value_files=files,
-        keys_per_file=keys_per_file,
-        max_background_jobs=threads,
-        max_write_buffer_number=buffers,
-        level0_slowdown_writes_trigger=max(LEAST_SLOWDOWN, threads * 3 // 4),
-        level0_stop_writes_trigger=max(LEAST_STOP, threads),
-        write_buffer_size=buffer_size,
-        target_file_size_base=file_size,
-        max_bytes_for_level_base=MULTIPLIER * file_size,
-        vlogfile_max_size=keys_per_file * planned.value_size,
-        cache_size=left * _CACHE_SHARE[0] // _CACHE_SHARE[1],
-        threads=threads,
-        levels=levels_for(-(-planned.keys // keys_per_file), file_size),
+        planned=planned, files=files, keys_per_file=keys_per_file, settings=settings, levels=levels
     )
 
 
@@ -267,40 +258,41 @@ class Caution:
 
 def guide_cautions(guide: Guide) -> tuple[Caution, ...]:
     """All that is to be said against these settings, the guide's own limits first."""
-    planned, more, fewer = guide.planned, _more_files(guide), _fewer_files(guide)
-    file, base = guide.target_file_size_base, guide.max_bytes_for_level_base
-    buffer, all_buffers = said(guide.write_buffer_size), said(guide.memtables)
+    planned, tuned = guide.planned, guide.settings
+    more, fewer = _more_files(planned), _fewer_files(planned)
+    file, base = tuned["target_file_size_base"], tuned["max_bytes_for_level_base"]
+    size, buffers = tuned["write_buffer_size"], tuned["max_write_buffer_number"]
+    slowdown, stop = (tuned[f"level0_{name}_writes_trigger"] for name in ("slowdown", "stop"))
     cautions = (
         (base > MOST_LEVEL_BASE, "max_bytes_for_level_base",
          f"{said(base)} is over 100 MB: compactions get slow; {more}"),
         (file > MOST_FILE, "target_file_size_base",
          f"{said(file)} is over 12 MB, an eighth of what level 1 should hold at most; {more}"),
         (guide.memtables > planned.memory, "write_buffer_size",
-         f"{guide.max_write_buffer_number} write buffers of {buffer} are {all_buffers}, more than "
-         f"the memory of {said(planned.memory)}: use fewer or smaller ones, each at least as "
-         "large as a file"),
+         f"{buffers} write buffers of {said(size)} are {said(guide.memtables)}, more than the "
+         f"memory of {said(planned.memory)}: use fewer or smaller ones, each at least as large as "
+         "a file"),
         (planned.value_size > MOST_VALUE, "write_buffer_size",
          f"values of {said(planned.value_size)} are over 10 MB, too large for the guide; "
          "size the write buffers by the available memory"),
-        (guide.write_buffer_size > MOST_BUFFER, "write_buffer_size",
-         f"{buffer} is above RocksDB's maximum; it uses 64 GiB"),
+        (size > MOST_BUFFER, "write_buffer_size",
+         f"{said(size)} is above RocksDB's maximum; it uses 64 GiB"),
         (planned.open_files > MOST_OPEN_FILES, "open_files",
          f"{planned.open_files:,} is over 100,000: many open files slow everything down"),
-        (guide.write_buffer_size < LEAST_BUFFER, "write_buffer_size",
-         f"{buffer} is below RocksDB's minimum; it uses 64 KiB; {fewer}"),
+        (size < LEAST_BUFFER, "write_buffer_size",
+         f"{said(size)} is below RocksDB's minimum; it uses 64 KiB; {fewer}"),
         (file < _SMALL_FILE, "target_file_size_base",
          f"{said(file)} is small: the database needs fewer files; {fewer}"),
         (planned.cpu_threads < LEAST_STOP, "level0_slowdown_writes_trigger",
          f"with {planned.cpu_threads} CPU threads writes would slow or stop at hardly more files "
          f"than the compaction trigger, {COMPACTION_TRIGGER}; used instead: "
-         f"{guide.level0_slowdown_writes_trigger} and {guide.level0_stop_writes_trigger}"),
+         f"{slowdown} and {stop}"),
     )  # fmt: skip
     return tuple(Caution(setting, text) for told, setting, text in cautions if told)
 
 
-def _more_files(guide: Guide) -> str:
+def _more_files(planned: Planned) -> str:
     """The fix for large files: so many open files as make them small enough."""
-    planned = guide.planned
     most = MOST_LEVEL_BASE // MULTIPLIER // planned.key_bytes
     needed = files_of(planned.keys, max(1, min(most, MOST_FILE // planned.key_bytes)))
     if needed > MOST_OPEN_FILES:
@@ -308,9 +300,8 @@ def _more_files(guide: Guide) -> str:
     return f"use --open-files {needed}"
 
 
-def _fewer_files(guide: Guide) -> str:
+def _fewer_files(planned: Planned) -> str:
     """The fix for small files: so few open files as make them as large as in its example."""
-    planned = guide.planned
     enough = files_of(planned.keys, max(1, EXAMPLE_FILE // planned.key_bytes))
     if enough >= planned.open_files:
         return "a database this small needs no guide"
@@ -323,40 +314,19 @@ def files_of(keys: int, keys_per_file: int) -> int:
     return 2 * -(-keys // keys_per_file)
 
 
-def settings(guide: Guide) -> dict[str, int]:
-    """The settings that the guide tunes, by its own names, in the order in which it finds them."""
-    return {
-        "max_background_jobs": guide.max_background_jobs,
-        "num_threads": guide.threads,
-        "max_write_buffer_number": guide.max_write_buffer_number,
-        "level0_file_num_compaction_trigger": COMPACTION_TRIGGER,
-        "level0_slowdown_writes_trigger": guide.level0_slowdown_writes_trigger,
-        "level0_stop_writes_trigger": guide.level0_stop_writes_trigger,
-        "target_file_size_base": guide.target_file_size_base,
-        "max_bytes_for_level_base": guide.max_bytes_for_level_base,
-        "max_bytes_for_level_multiplier": MULTIPLIER,
-        "vlogfile_max_size": guide.vlogfile_max_size,
-        "write_buffer_size": guide.write_buffer_size,
-        "cache_size": guide.cache_size,
-    }
-
-
 def guide_document(guide: Guide) -> dict[str, Any]:
     """Everything that was worked out, the text of both OPTIONS files included. Bytes."""
     files, size = whole(guide.levels)
     return {
         "planned": asdict(guide.planned),
-        "settings": settings(guide),
+        "settings": dict(guide.settings),
         "files": {
-            "keys": guide.key_files,
-            "values": guide.value_files,
+            "keys": guide.files,
+            "values": guide.files,
             "keys_per_file": guide.keys_per_file,
         },
         "memtables": guide.memtables,
-        "levels": [
-            {"level": each.number, "files": each.files, "bytes": each.size}
-            for each in guide.levels
-        ],
+        "levels": [asdict(each) for each in guide.levels],
         "total": {"files": files, "bytes": size},
         "translated": rocksdb_values(guide),
         "warnings": [asdict(each) for each in guide_cautions(guide)],
@@ -366,13 +336,13 @@ def guide_document(guide: Guide) -> dict[str, Any]:
 
 def comments(guide: Guide) -> list[str]:
     """What the file was computed for, and what no OPTIONS file can hold: a line each."""
-    planned = guide.planned
+    planned, cache = guide.planned, guide.settings["cache_size"]
     return [
         "Computed by Rocktune from KIOXIA's tuning guide for TRocksDB; not measured.",
         f"{planned.keys} keys of {planned.key_size} B, values of {planned.value_size} B, "
         f"{planned.cpu_threads} CPU threads, {planned.memory} B of memory, "
         f"{planned.open_files} open files",
-        f"Set cache_size = {guide.cache_size} in the application: no OPTIONS file can hold it",
+        f"Set cache_size = {cache} in the application: no OPTIONS file can hold it",
         f"The process needs `ulimit -n` well above {planned.open_files}",
         *(f"Warning: {each.setting}: {each.text}" for each in guide_cautions(guide)),
     ]
@@ -380,12 +350,11 @@ def comments(guide: Guide) -> list[str]:
 
 def trocksdb_text(guide: Guide) -> str:
     """The OPTIONS file for TRocksDB."""
-    values = rocksdb_values(guide)
-    options = _options({name: value for name, value in values.items() if "blob" not in name})
-    options = options.with_values(
-        CF, {"vlogfile_max_size": str(guide.vlogfile_max_size), **PRESET}
-    )
-    about = [*comments(guide), f"For TRocksDB; run its db_bench with --threads={guide.threads}"]
+    values = {name: each for name, each in rocksdb_values(guide).items() if "blob" not in name}
+    own = {"vlogfile_max_size": str(guide.settings["vlogfile_max_size"]), **PRESET}
+    threads = f"--threads={guide.settings['num_threads']}"
+    about = [*comments(guide), f"For TRocksDB; run its db_bench with {threads}"]
+    options = _options(values).with_values(CF, own)
     return format_options(options, rocksdb_version=_TROCKSDB_VERSION, comments=about)
 
 
@@ -394,31 +363,28 @@ def rocksdb_values(guide: Guide) -> dict[str, Value]:
 
     The block cache (``cache_size``) is among them, though no OPTIONS file can hold it.
     """
+    tuned = guide.settings
     return {
-        "write_buffer_size": guide.write_buffer_size,
-        "max_write_buffer_number": guide.max_write_buffer_number,
-        "level0_file_num_compaction_trigger": COMPACTION_TRIGGER,
-        "level0_slowdown_writes_trigger": guide.level0_slowdown_writes_trigger,
-        "level0_stop_writes_trigger": guide.level0_stop_writes_trigger,
-        "max_bytes_for_level_base": guide.max_bytes_for_level_base,
+        **{name: tuned[name] for name in _OF_SAME_NAME},
         "max_bytes_for_level_multiplier": float(MULTIPLIER),
-        "target_file_size_base": guide.target_file_size_base,
-        "num_levels": guide.num_levels,
+        "num_levels": max(
+            7, len(guide.levels) + 1
+        ),  # level 0 counts, and unused ones cost nothing
         "level_compaction_dynamic_level_bytes": True,
         "compaction_style": "level",
         "compression_type": "none",
         "block_size": BLOCK_SIZE,
-        "max_background_jobs": guide.max_background_jobs,
+        "max_background_jobs": tuned["max_background_jobs"],
         "bytes_per_sync": BYTES_PER_SYNC,
         "enable_blob_files": True,
         "min_blob_size": 0,
-        "blob_file_size": guide.vlogfile_max_size,
+        "blob_file_size": tuned["vlogfile_max_size"],
         "blob_compression_type": "lz4",
         "enable_blob_garbage_collection": True,
         "blob_garbage_collection_age_cutoff": REMAPPED_PERCENT / 100,
         "blob_garbage_collection_force_threshold": FRAGMENTED_PERCENT / 100,
         "blob_file_starting_level": 0,
-        "cache_size": guide.cache_size,
+        "cache_size": tuned["cache_size"],
     }
 
 

@@ -2,12 +2,14 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, cast
+from typing import Annotated, Any
 
-from sampler.common.documents import find_document, name_in, parse_toml, refuse_unknown, switch_in
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAdapter
+
+from sampler.common.documents import Switch, Text, find_document, parse_toml, read_document
 from sampler.common.errors import InputError
 from sampler.rocksdb.parameters import Condition, Kind, Parameter, Value, catalogue, parse_value
 from sampler.space.space import Space
@@ -19,13 +21,56 @@ SHIPPED = (
 )  # fmt: skip
 # The TOML text of a shipped space, or of the user's own file: see ``find_document``.
 space_text = partial(find_document, kind="space", shipped=SHIPPED, package="sampler")
-_SPACE_FIELDS = {"name", "help", "baseline", "memory_budget", "fixed", "parameter"}
-_FIELDS = {
-    "name", "type", "low", "high", "log", "choices", "default", "special", "quantum",
-    "searched", "help", "active_if", "sweep",
-}  # fmt: skip
 _MOST_MULTIPLES = 10_000
-_KINDS = ("int", "float", "bool", "cat")
+_KINDS: Mapping[str, Kind] = {"int": "int", "float": "float", "bool": "bool", "cat": "cat"}
+
+
+def _identifier(name: str) -> str:
+    if not name.isidentifier():
+        raise InputError("", f"{name!r:.80} is not a name of letters, digits and _")
+    return name
+
+
+_Help = Annotated[str, BeforeValidator(str)]
+_KNOWN = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Row:
+    """A [[parameter]] as it is written: of one in the catalogue, what differs from that."""
+
+    __pydantic_config__ = _KNOWN
+
+    name: Annotated[Text, AfterValidator(_identifier), Field(description="the parameter's name")]
+    type: Any = None
+    low: Any = None
+    high: Any = None
+    log: Switch | None = None
+    choices: list[Any] | None = None
+    default: Any = None
+    special: list[Any] | None = None
+    quantum: Annotated[int, Field(strict=True, ge=1)] | None = None
+    searched: Switch | None = None
+    help: _Help = ""
+    active_if: dict[str, Any] | None = None
+    sweep: list[Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Document:
+    """A space as it is written."""
+
+    __pydantic_config__ = _KNOWN
+
+    name: Annotated[Text, Field(description="the space's name")]
+    help: _Help = ""
+    baseline: Text = "library"
+    memory_budget: Switch = True
+    fixed: dict[str, Any] = field(default_factory=dict)
+    parameter: Annotated[list[_Row], Field(min_length=1, description="at least one [[parameter]]")]
+
+
+_DOCUMENT = TypeAdapter(_Document)
 
 
 def load_space(given: str) -> Space:
@@ -43,42 +88,35 @@ def space_from_document(document: Mapping[str, Any]) -> Space:
     Raises:
         InputError: A field is unknown, missing, of the wrong type or out of range.
     """
-    refuse_unknown(document, _SPACE_FIELDS, "space")
-    name = name_in(document, "space")
-    rows = document.get("parameter")
-    if not isinstance(rows, list) or not rows or not all(isinstance(r, dict) for r in rows):
-        raise InputError("space.parameter", "list at least one [[parameter]]")
+    given = read_document(_DOCUMENT, document, "space")
     parameters = tuple(
-        _parameter(row, f"space.parameter[{i}]") for i, row in enumerate(rows, start=1)
+        _parameter(row, f"space.parameter[{i}] ({row.name})")
+        for i, row in enumerate(given.parameter, start=1)
     )
     twice = [name for name, count in Counter(p.name for p in parameters).items() if count > 1]
     if twice:
         raise InputError(f"space.parameter ({twice[0]})", "is listed twice")
-    baseline = document.get("baseline", "library")
-    if not isinstance(baseline, str):
-        raise InputError("space.baseline", f"{baseline!r} is neither library nor db_bench")
-    context = baseline_values(baseline)
+    context = baseline_values(given.baseline)
     context.update({p.name: p.default for p in parameters if p.name not in catalogue()})
-    fixed = _fixed(document.get("fixed", {}), parameters)
-    memory_budget = switch_in(document, "memory_budget", "space", default=True)
-    listed = zip(parameters, rows, strict=True)
-    unsearched = (p.name for p, row in listed if not row.get("searched", p.section != "workload"))
+    unsearched = (
+        parameter.name
+        for parameter, row in zip(parameters, given.parameter, strict=True)
+        if not (parameter.section != "workload" if row.searched is None else row.searched)
+    )
     space = Space(
-        name=name,
+        name=given.name,
         parameters=parameters,
-        fixed=fixed,
+        fixed=_fixed(given.fixed, parameters),
         context=context,
-        baseline=baseline,
+        baseline=given.baseline,
         unsearched=frozenset(unsearched),
-        memory_budget=memory_budget,
+        memory_budget=given.memory_budget,
     )
     _check_rules(space)
     return space
 
 
-def _fixed(given: object, parameters: tuple[Parameter, ...]) -> dict[str, Value]:
-    if not isinstance(given, dict):
-        raise InputError("space.fixed", "write a table [fixed] of parameter = value")
+def _fixed(given: Mapping[str, Any], parameters: tuple[Parameter, ...]) -> dict[str, Value]:
     tuned = {parameter.name for parameter in parameters}
     fixed: dict[str, Value] = {}
     for name, value in given.items():
@@ -135,38 +173,31 @@ def _span(parameter: Parameter, space: Space) -> tuple[float | None, float | Non
     return float(value), float(value)
 
 
-def _parameter(row: Mapping[str, Any], where: str) -> Parameter:
-    refuse_unknown(row, _FIELDS, where)
-    name = row.get("name")
-    if not isinstance(name, str) or not name.isidentifier():
-        raise InputError(f"{where}.name", "give the parameter a name of letters, digits and _")
-    known = catalogue().get(name)
-    where = f"{where} ({name})"
-    parameter = _overridden(known, row, where) if known else _described(name, row, where)
+def _parameter(row: _Row, where: str) -> Parameter:
+    known = catalogue().get(row.name)
+    parameter = _overridden(known, row, where) if known else _described(row, where)
     _check_range(parameter, where)
-    return replace(parameter, sweep=_sweep(parameter, row, f"{where}.sweep"))
+    return replace(parameter, sweep=_sweep(parameter, row.sweep, f"{where}.sweep"))
 
 
-def _described(name: str, row: Mapping[str, Any], where: str) -> Parameter:
-    kind = row.get("type")
-    if kind is None:
+def _described(row: _Row, where: str) -> Parameter:
+    if row.type is None:
         raise InputError(
             f"{where}.name",
-            f"{name!r} is not in the catalogue (see the space `all`); "
+            f"{row.name!r} is not in the catalogue (see the space `all`); "
             "for a benchmark of your own describe it with type, low and high, or choices",
         )
-    if kind not in _KINDS:
-        raise InputError(f"{where}.type", f"{kind!r} is not one of {', '.join(_KINDS)}")
-    blank = Parameter(
-        name=name, section="command", kind=cast(Kind, kind), default=0, default_db_bench=0
-    )
-    if kind in ("int", "float") and ("low" not in row or "high" not in row):
+    kind = _KINDS.get(str(row.type))
+    if kind is None:
+        raise InputError(f"{where}.type", f"{row.type!r} is not one of {', '.join(_KINDS)}")
+    blank = Parameter(name=row.name, section="command", kind=kind, default=0, default_db_bench=0)
+    if kind in ("int", "float") and (row.low is None or row.high is None):
         raise InputError(f"{where}.low", "give low and high")
-    if kind == "cat" and not row.get("choices"):
+    if kind == "cat" and not row.choices:
         raise InputError(f"{where}.choices", "give at least one choice")
     parameter = _overridden(blank, row, where)
     low, high = parameter.low, parameter.high
-    if "default" not in row:
+    if row.default is None:
         first = parameter.values[0] if low is None else low
         parameter = replace(parameter, default=first, default_db_bench=first)
     default = parameter.default
@@ -176,77 +207,64 @@ def _described(name: str, row: Mapping[str, Any], where: str) -> Parameter:
     return parameter
 
 
-def _list(value: object, field: str) -> list[Any]:
-    if not isinstance(value, list):
-        raise InputError(field, "write a list")
-    return value
+def _values(parameter: Parameter, given: Iterable[object], field: str) -> tuple[Value, ...]:
+    return tuple(parse_value(parameter, value, field=field) for value in given)
 
 
-def _values(parameter: Parameter, given: object, field: str) -> tuple[Value, ...]:
-    return tuple(parse_value(parameter, value, field=field) for value in _list(given, field))
-
-
-def _overridden(parameter: Parameter, row: Mapping[str, Any], where: str) -> Parameter:
+def _overridden(parameter: Parameter, row: _Row, where: str) -> Parameter:
+    if row.type not in (None, parameter.kind):
+        raise InputError(f"{where}.type", f"{parameter.name} is of type {parameter.kind}")
     changes: dict[str, Any] = {}
-    for end in ("low", "high"):
-        if end in row:
+    for end, value in (("low", row.low), ("high", row.high)):
+        if value is not None:
             if not parameter.is_numeric:
                 raise InputError(f"{where}.{end}", f"a {parameter.kind} parameter has no range")
-            changes[end] = parse_value(parameter, row[end], field=f"{where}.{end}")
-    changes["log"] = switch_in(row, "log", where, default=parameter.log)
-    if "quantum" in row:
-        quantum = row["quantum"]
-        if isinstance(quantum, bool) or not isinstance(quantum, int) or quantum < 1:
-            raise InputError(f"{where}.quantum", "write a whole number of at least 1")
-        changes["quantum"] = quantum
-    if "choices" in row:
-        changes["choices"] = _choices(parameter, row["choices"], where)
-    changes["help"] = str(row.get("help", parameter.help))
-    switch_in(row, "searched", where, default=True)
-    if row.get("type", parameter.kind) != parameter.kind:
-        raise InputError(f"{where}.type", f"{parameter.name} is of type {parameter.kind}")
-    if "active_if" in row:
-        if not isinstance(row["active_if"], dict):
-            problem = 'write a table such as {compression_type = ["zstd", "zlib"]}'
-            raise InputError(f"{where}.active_if", problem)
+            changes[end] = parse_value(parameter, value, field=f"{where}.{end}")
+    ends = [int(end) for end in changes.values()] if parameter.kind == "int" else []
+    if row.choices is not None:
+        changes["choices"] = _choices(parameter, row.choices, f"{where}.choices")
+    if row.active_if is not None:
         changes["active_if"] = tuple(
             Condition(name, tuple(values if isinstance(values, list) else [values]))
-            for name, values in row["active_if"].items()
+            for name, values in row.active_if.items()
         )
-    ends = [int(changes[end]) for end in ("low", "high") if end in changes]
-    if ends and parameter.kind == "int":  # finer where the user's own ends do not lie on it
-        quantum = changes.get("quantum", parameter.quantum)
-        changes["quantum"] = math.gcd(quantum, *ends) or 1
-    changed = replace(parameter, **changes)
-    if "special" in row:
-        special = _values(changed, row["special"], f"{where}.special")
+    # Finer where the user's own ends do not lie on it.
+    quantum = math.gcd(row.quantum or parameter.quantum, *ends) or 1
+    changed = replace(
+        parameter,
+        log=parameter.log if row.log is None else row.log,
+        quantum=quantum if ends else row.quantum or parameter.quantum,
+        help=row.help or parameter.help,
+        **changes,
+    )
+    if row.special is not None:
+        special = _values(changed, row.special, f"{where}.special")
         changed = replace(changed, special=special)
-    if "default" in row:
-        value = parse_value(changed, row["default"], field=f"{where}.default")
+    if row.default is not None:
+        value = parse_value(changed, row.default, field=f"{where}.default")
         changed = replace(changed, default=value, default_db_bench=value)
     return changed
 
 
-def _choices(parameter: Parameter, given: object, where: str) -> tuple[tuple[Value, str], ...]:
-    values = _list(given, f"{where}.choices")
+def _choices(parameter: Parameter, values: list[Any], field: str) -> tuple[tuple[Value, str], ...]:
     if parameter.kind != "cat" or not values:
-        raise InputError(f"{where}.choices", "only a cat parameter has choices, and at least one")
+        raise InputError(field, "only a cat parameter has choices, and at least one")
     if parameter.section == "command":
         if not all(isinstance(value, str) for value in values):
-            raise InputError(f"{where}.choices", "write strings, each in quotes")
+            raise InputError(field, "write strings, each in quotes")
         return tuple((value, value) for value in dict.fromkeys(values))
     written = dict(parameter.choices)
-    chosen = _values(parameter, values, f"{where}.choices")
+    chosen = _values(parameter, values, field)
     return tuple((value, written[value]) for value in dict.fromkeys(chosen))
 
 
-def _sweep(parameter: Parameter, row: Mapping[str, Any], field: str) -> tuple[Value, ...]:
-    if "sweep" not in row:
+def _sweep(parameter: Parameter, given: list[Any] | None, field: str) -> tuple[Value, ...]:
+    if given is None:
         return ()
-    values = _values(parameter, row["sweep"], field)
+    values = _values(parameter, given, field)
     if not values:
         raise InputError(field, "list at least one value, or leave it out")
-    for value, written in zip(values, row["sweep"], strict=True):
+    for value, written in zip(values, given, strict=True):
         if not _possible(parameter, value):
             raise InputError(field, f"{written!r} is not a value of {parameter.name} in the space")
     return tuple(dict.fromkeys(values))

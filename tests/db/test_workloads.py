@@ -1,7 +1,5 @@
 """Workloads that were sent to the service, as they are kept."""
 
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -15,6 +13,7 @@ from db.workloads import (
     remove_workload,
     workload_documents,
 )
+from tests.support.db.threads import at_once
 
 DOCUMENT = {"name": "my-db", "num": 1000, "compression_ratio": 0.5, "flags": {"duration": 5}}
 OTHER = {**DOCUMENT, "num": 2000}
@@ -90,10 +89,9 @@ def test_of_several_who_send_at_once_one_is_first(
     keep_workload(database, {**DOCUMENT, "name": "there"})
 
     def send(number: int) -> bool:
-        with suppress(WorkloadRefused):
-            return keep_workload(database, {**DOCUMENT, "name": f"w{number % 2}", "num": number})
-        return False
+        return keep_workload(database, {**DOCUMENT, "name": f"w{number % 2}", "num": number})
 
-    with ThreadPoolExecutor(4) as pool:
-        assert sum(pool.map(send, range(1, 9))) == 1
+    sent = at_once(send, range(1, 9))
+    assert sent.count(True) == 1
+    assert sum(isinstance(each, WorkloadRefused) for each in sent) == 7
     assert len(workload_documents(database)) == 2

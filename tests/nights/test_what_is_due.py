@@ -5,34 +5,40 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from db.nightly.batches import ScheduleRow
-from jobs.schedule import GRACE, UNREADABLE_AGAIN, due
+from jobs.schedule import GRACE, UNREADABLE_AGAIN, Due, due
 
 DUE = datetime(2026, 3, 28, 1, 30, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
-def schedule(number: int = 1, *, missed: str = "late", next_at: datetime = DUE) -> ScheduleRow:
+def schedule(*, missed: str = "late", next_at: datetime = DUE) -> ScheduleRow:
     return ScheduleRow(
-        id=number, name=f"n{number}", cron="30 1 * * *", time_zone="UTC", missed=missed,
+        id=1, name="n", cron="30 1 * * *", time_zone="UTC", missed=missed,
         document={}, submitter=None, created_at=DUE - DAY, next_at=next_at,
     )  # fmt: skip
 
 
+def decided(given: ScheduleRow, now: datetime, *, is_running: bool = False) -> Due:
+    found = due(given, is_running, now)
+    assert found is not None
+    return found
+
+
 def test_nothing_is_due_before_its_time() -> None:
-    assert due([schedule()], set(), DUE - timedelta(microseconds=1)) == []
+    assert due(schedule(), False, DUE - timedelta(microseconds=1)) is None
 
 
 @pytest.mark.parametrize("missed", ["late", "skip"])
 @pytest.mark.parametrize("after", [timedelta(0), GRACE])
 def test_on_time_it_starts(missed: str, after: timedelta) -> None:
-    (found,) = due([schedule(missed=missed)], set(), DUE + after)
+    found = decided(schedule(missed=missed), DUE + after)
     assert (found.starts, found.at, found.next_at) == (True, DUE, DUE + DAY)
     assert found.why == "as scheduled"
 
 
 def test_a_missed_time_is_run_late_or_skipped_as_asked() -> None:
     now = DUE + GRACE + timedelta(seconds=1)
-    late, skipped = due([schedule(1), schedule(2, missed="skip")], set(), now)
+    late, skipped = (decided(schedule(missed=each), now) for each in ("late", "skip"))
     assert (late.starts, late.at, late.next_at) == (True, DUE, DUE + DAY)
     assert late.why == "nothing ran at 2026-03-28 01:30 UTC; it runs late"
     assert (skipped.starts, skipped.at, skipped.next_at) == (False, DUE, DUE + DAY)
@@ -41,38 +47,38 @@ def test_a_missed_time_is_run_late_or_skipped_as_asked() -> None:
 @pytest.mark.parametrize(("missed", "starts"), [("late", True), ("skip", False)])
 def test_however_many_were_missed_it_is_about_the_last(missed: str, starts: bool) -> None:
     now = DUE + 40 * DAY + timedelta(hours=3)
-    (found,) = due([schedule(missed=missed)], set(), now)
+    found = decided(schedule(missed=missed), now)
     assert (found.starts, found.at, found.next_at) == (starts, DUE + 40 * DAY, DUE + 41 * DAY)
     assert "from 2026-03-28 01:30 UTC to 2026-05-07 01:30 UTC" in found.why
 
 
 def test_noticed_on_time_it_starts_whatever_was_missed_before() -> None:
-    (found,) = due([schedule(missed="skip")], set(), DUE + 3 * DAY)
+    found = decided(schedule(missed="skip"), DUE + 3 * DAY)
     assert (found.starts, found.at) == (True, DUE + 3 * DAY)
     assert found.why == "as scheduled; nothing ran from 2026-03-28 01:30 UTC"
 
 
 @pytest.mark.parametrize("now", [DUE, DUE + timedelta(hours=5)])
 def test_a_batch_that_has_not_ended_is_not_started_again(now: datetime) -> None:
-    first, second = due([schedule(1), schedule(2)], {1}, now)
-    assert (first.starts, second.starts) == (False, True)
+    first = decided(schedule(), now, is_running=True)
+    assert not first.starts
     assert first.why.startswith("the previous batch has not ended")
     assert first.next_at == DUE + DAY
 
 
 def test_a_schedule_that_can_be_read_again_waits_for_its_time() -> None:
     again = DUE + timedelta(hours=7, seconds=13)  # whenever it was found that it could not be read
-    (found,) = due([schedule(next_at=again)], set(), again)
+    found = decided(schedule(next_at=again), again)
     assert (found.starts, found.waits, found.next_at) == (False, True, DUE + DAY)
-    (found,) = due([schedule(next_at=again)], set(), DUE + DAY + timedelta(minutes=1))
+    found = decided(schedule(next_at=again), DUE + DAY + timedelta(minutes=1))
     assert (found.starts, found.waits, found.at) == (True, False, DUE + DAY)
 
 
 def test_a_time_that_came_before_the_next_look_at_an_unreadable_schedule_is_not_lost() -> None:
     looked = DUE - timedelta(minutes=50)  # it could not be read then, and was mended before DUE
     again = looked + UNREADABLE_AGAIN
-    late, skipped = due(
-        [schedule(1, next_at=again), schedule(2, next_at=again, missed="skip")], set(), again
+    late, skipped = (
+        decided(schedule(missed=each, next_at=again), again) for each in ("late", "skip")
     )
     assert (late.starts, late.waits, late.at, late.next_at) == (True, False, DUE, DUE + DAY)
     assert (skipped.starts, skipped.waits, skipped.at) == (False, False, DUE)

@@ -46,13 +46,14 @@ def test_a_new_user_can_paste_it(tmp_path: Path):
     script = walk()
     making, rest = script.split("rocktune profile", 1)
     changes = {
-        "--num=300000": "--num=30000",
+        "--num=300000": "--num=15000",
         # A load that is modelled writes 16 times the write buffers, in every trial.
-        "--write_buffer_size=4194304": "--write_buffer_size=524288",
-        "--target_file_size_base=4194304": "--target_file_size_base=524288",
-        "--max_bytes_for_level_base=16777216": "--max_bytes_for_level_base=2097152",
+        "--write_buffer_size=4194304": "--write_buffer_size=262144",
+        "--target_file_size_base=4194304": "--target_file_size_base=262144",
+        "--max_bytes_for_level_base=16777216": "--max_bytes_for_level_base=1048576",
         "mydb --check": "mydb --check || [ $? -eq 3 ]",  # a verdict, whichever
-        "--trials 40": "--trials 12 --space codecs.toml --objective sa --strategy lhs --no-price",
+        "--trials 40": "--trials 12 --space codecs.toml --objective sa --strategy lhs --no-price "
+        "--no-check",
     }
     for old, new in changes.items():
         assert script.count(old) == 1, old

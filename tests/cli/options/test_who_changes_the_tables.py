@@ -10,9 +10,9 @@ from db.connection.engine import make_engine, writing
 from db.connection.migrate import HEAD, current, upgrade_tables
 from db.jobs.job_store import JobStore
 from jobs.archive import write_archive
-from tests.support.db.revisions import move
+from tests.support.db.revisions import RELEASED as BEFORE
+from tests.support.db.revisions import as_released
 
-BEFORE = "0005"
 Here = Callable[..., int]
 Capture = pytest.CaptureFixture[str]
 
@@ -21,7 +21,7 @@ Capture = pytest.CaptureFixture[str]
 def old(database: Engine) -> Engine:
     """A database of the version before, with one job."""
     JobStore(database).create_job({}, "d")
-    move(database, BEFORE)
+    as_released(database)
     return database
 
 
@@ -94,7 +94,7 @@ def test_an_old_file_is_copied_and_then_brought_up_to_date(
     engine = make_engine(path)
     upgrade_tables(engine)
     JobStore(engine).create_job({"name": "kept"}, "d")
-    move(engine, BEFORE)
+    as_released(engine)
     path.chmod(0o640)
     copy = tmp_path / f"mine.db.revision-{BEFORE}.bak"
     for again in (copy, tmp_path / f"mine.db.revision-{BEFORE}-1.bak"):
@@ -102,7 +102,7 @@ def test_an_old_file_is_copied_and_then_brought_up_to_date(
         told = capsys.readouterr().err.splitlines()
         assert told[0] == f"rocktune: backup of the database before this update: {again}"
         assert current(engine) == HEAD
-        move(engine, BEFORE)
+        as_released(engine)
     engine.dispose()
     assert copy.stat().st_mode & 0o777 == 0o640
     assert sorted(each.name for each in tmp_path.iterdir() if each.suffix == ".part") == []
@@ -127,7 +127,7 @@ def test_a_step_that_fails_leaves_no_copy(tmp_path: Path, monkeypatch: pytest.Mo
 
     engine = make_engine(tmp_path / "mine.db")
     upgrade_tables(engine)
-    move(engine, BEFORE)
+    as_released(engine)
     monkeypatch.setattr("alembic.command.upgrade", stumble)
     with pytest.raises(RuntimeError, match="stumbled"):
         upgrade_tables(engine)

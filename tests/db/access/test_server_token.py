@@ -1,8 +1,4 @@
 import re
-import subprocess
-import sys
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -10,6 +6,7 @@ from sqlalchemy import Engine
 
 from db.access.tokens import (
     Role,
+    ServerToken,
     admit_token,
     find_token,
     keep_token,
@@ -22,8 +19,7 @@ from db.access.tokens import (
 )
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
-from sampler.common.errors import InputError
-from tests.support import ROOT
+from tests.support.db.threads import at_once
 
 
 @pytest.fixture
@@ -97,57 +93,26 @@ def test_names_of_valid_ones_are_not_given_twice(database: Engine):
 
 def test_names_of_those_that_are_let_in_at_once_are_not_given_twice(database: Engine):
     for index in range(8):
-        ready = threading.Barrier(6)
-
-        def at_once(name: str, ready: threading.Barrier = ready) -> bool:
-            ready.wait()
-            return admit_token(database, new_token(), name)
-
-        with ThreadPoolExecutor(6) as threads:
-            assert all(threads.map(at_once, [f"serve@{index}"] * 6))
+        let_in = at_once(
+            lambda name: admit_token(database, new_token(), name), [f"serve@{index}"] * 6
+        )
+        assert let_in == [True] * 6
     names = [row.name for row in list_tokens(database)]
     assert len(set(names)) == len(names) == 48
 
 
-def test_a_file_that_others_can_read_is_refused(database: Engine, path: Path):
-    server_token(database, path)
-    path.chmod(0o644)
-    with pytest.raises(InputError, match="other users can access"):
-        server_token(database, path)
-
-
-_START = """
-import sys
-from pathlib import Path
-from db.access.tokens import server_token
-from db.connection.engine import make_engine
-engine = make_engine(sys.argv[1])
-print("ready", flush=True)
-sys.stdin.readline()
-found = server_token(engine, Path(sys.argv[2]))
-print(found.text, found.is_new)
-"""
-
-
-@pytest.mark.slow
 def test_of_servers_that_start_at_once_one_makes_it_and_all_work(
     database: Engine, database_url: str, path: Path
 ):
-    servers = [
-        subprocess.Popen(
-            [sys.executable, "-c", _START, database_url, str(path)],
-            cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )
-        for _ in range(4)
-    ]  # fmt: skip
-    for each in servers:
-        assert each.stdout is not None and each.stdout.readline() == "ready\n"
-    for each in servers:
-        assert each.stdin is not None
-        each.stdin.write("go\n")
-        each.stdin.flush()
-    told = [each.communicate(timeout=120)[0].split() for each in servers]
-    assert len({text for text, _ in told}) == 1
-    assert sum(new == "True" for _, new in told) == 1
-    assert find_token(database, told[0][0]) is not None
+    def start(_: int) -> ServerToken:
+        engine = make_engine(database_url)
+        try:
+            return server_token(engine, path)
+        finally:
+            engine.dispose()
+
+    told = at_once(start, range(4))
+    assert len({each.text for each in told}) == 1
+    assert sum(each.is_new for each in told) == 1
+    assert find_token(database, told[0].text) is not None
     assert len(list_tokens(database)) == 1

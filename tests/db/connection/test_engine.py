@@ -1,19 +1,18 @@
 import os
 import socket
 import traceback
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Barrier
 
 import psycopg
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, func, literal, select
 from sqlalchemy.engine import make_url
 
-from db.connection.engine import make_engine, reading, writing
+from db.connection.engine import make_engine, moment_of, reading, writing
 from db.connection.migrate import upgrade_tables
 from db.jobs.job_store import JobStore
 from sampler.common.errors import InputError
+from tests.support.db.threads import at_once
 
 
 def refusal(given: str | Path) -> str:
@@ -76,15 +75,11 @@ class TestFiles:
         }
 
     def test_a_new_file_may_be_opened_by_many_at_once(self, tmp_path: Path):
-        barrier = Barrier(8)
-
-        def open_one(path: Path) -> None:
-            barrier.wait()
-            make_engine(path).dispose()
-
-        with ThreadPoolExecutor(8) as threads:
-            for number in range(10):
-                list(threads.map(open_one, [tmp_path / f"{number}.db"] * 8))
+        for number in range(10):
+            opened = at_once(
+                lambda path: make_engine(path).dispose(), [tmp_path / f"{number}.db"] * 8
+            )
+            assert opened == [None] * 8
 
     def test_a_file_that_is_no_database(self, tmp_path: Path):
         path = tmp_path / "notes.txt"
@@ -184,3 +179,12 @@ class TestTransactions:
         with pytest.raises(RuntimeError, match="halfway"):
             half()
         assert len(JobStore(database).jobs()) == 1
+
+    def test_however_often_its_moment_stands_in_a_statement_it_is_one(self, database: Engine):
+        rows = select(literal(1).label("number")).cte("rows", recursive=True)
+        rows = rows.union_all(select(rows.c.number + 1).where(rows.c.number < 20_000))
+        times = select(
+            func.count(func.distinct(moment_of(database))), func.count(rows.c.number)
+        ).select_from(rows)
+        with reading(database) as connection:
+            assert connection.execute(times).one() == (1, 20_000)

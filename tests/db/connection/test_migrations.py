@@ -3,30 +3,22 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from alembic import command
-from alembic.autogenerate import compare_metadata
-from alembic.config import Config
-from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, event, inspect
 
-from db.connection.engine import reading, writing
+from db.connection.engine import make_engine, reading, writing
 from db.connection.migrate import HEAD, REVISION_TABLE, _alone, current, is_current, upgrade_tables
-from db.jobs.job_queue import enqueue_job, queue_again
+from db.jobs.job_queue import queue_again
 from db.jobs.job_store import JobStore
+from db.leases import acquire, this_process_name
 from db.schema.job_row import JobKind, JobState
 from db.schema.tables import metadata
+from db.trials.trial_log import StoredTrialLog
 from sampler.common.errors import InputError
 from tests.support.cli.launched import ROCKTUNE
-from tests.support.db.revisions import move
-from tests.support.db.writing_process import started
-
-
-def config() -> Config:
-    made = Config()
-    made.set_main_option("script_location", "db:migrations")
-    made.set_main_option("path_separator", "newline")
-    return made
+from tests.support.db.revisions import RELEASED, as_released
+from tests.support.db.threads import at_once
+from tests.support.db.writing_process import ended_trial, proposed_trial
 
 
 def table_names(engine: Engine) -> set[str]:
@@ -35,7 +27,7 @@ def table_names(engine: Engine) -> set[str]:
 
 
 def test_the_head_is_the_last_step():
-    assert ScriptDirectory.from_config(config()).get_current_head() == HEAD
+    assert ScriptDirectory("db/migrations").get_current_head() == HEAD
 
 
 def test_an_empty_database_is_brought_up_to_date(empty_database: Engine):
@@ -56,50 +48,27 @@ def test_one_that_is_up_to_date_costs_one_query(database: Engine):
     ]
 
 
-def test_the_migrations_make_the_tables_that_the_code_knows(database: Engine):
-    with reading(database) as connection:
-        context = MigrationContext.configure(
-            connection,
-            opts={
-                "version_table": REVISION_TABLE,
-                "compare_type": True,
-                "compare_server_default": True,
-            },
-        )
-        assert compare_metadata(context, metadata) == []
-
-
-def test_a_step_can_be_undone(database: Engine):
-    with writing(database) as connection:
-        back = config()
-        back.attributes["connection"] = connection
-        command.downgrade(back, "base")
-    assert table_names(database) == {REVISION_TABLE}
+def test_rows_of_the_last_release_stay_and_go_on(database: Engine):
+    store = JobStore(database)
+    job_id = store.create_job({"name": "kept"}, "d")
+    log = StoredTrialLog(database, acquire(database, job_id, this_process_name()))
+    log.propose(proposed_trial(1))
+    log.finish(ended_trial(1))
+    log.remember("ranking", {"a": 1e23})
+    store.set_state(job_id, JobState.CANCELLED)
+    as_released(database)
+    database.dispose()
     upgrade_tables(database)
-    assert is_current(database)
-
-
-def test_jobs_of_before_tune_and_go_on(empty_database: Engine):
-    move(empty_database, "0008")
-    with writing(empty_database) as connection:
-        connection.exec_driver_sql(
-            "INSERT INTO job (created_at, updated_at, state, why, specification, "
-            "specification_digest, lease_epoch) VALUES ('2026-01-01 00:00:00', "
-            "'2026-01-01 00:00:00', 'cancelled', '', '{}', 'd', 0)"
-        )
-    upgrade_tables(empty_database)
-    row = JobStore(empty_database).job(1)
+    row = store.job(job_id)
     assert (row.kind, row.state) == (JobKind.TUNE, JobState.CANCELLED)
-    assert queue_again(empty_database, 1, expected=[JobState.CANCELLED], why="")
-    enqueue_job(empty_database, {}, "d", why="", kind=JobKind.COMPARE)
-    move(empty_database, "0008")
-    with reading(empty_database) as connection:  # an earlier version knows none of the others
-        assert connection.exec_driver_sql("SELECT id FROM job").scalars().all() == [1]
+    assert row.specification == {"name": "kept"}
+    assert store.trials(job_id) == [ended_trial(1)]
+    assert store.recall(job_id, "ranking") == {"a": 1e23}
+    assert queue_again(database, job_id, expected=[JobState.CANCELLED], why="")
+    assert store.create_job({}, "d") == job_id + 1  # numbers go on where they were
 
 
 def test_foreign_keys_are_enforced_after_an_upgrade(tmp_path: Path):
-    from db.connection.engine import make_engine
-
     engine = make_engine(tmp_path / "a.db")
     upgrade_tables(engine)
     with reading(engine) as connection:
@@ -113,7 +82,7 @@ def test_an_upgrade_that_fails_leaves_nothing(
     def stumble(*_: object, **__: object) -> None:
         raise RuntimeError("stumbled")
 
-    monkeypatch.setattr("alembic.op.create_index", stumble)
+    monkeypatch.setattr("alembic.command.stamp", stumble)
     with pytest.raises(RuntimeError, match="stumbled"):
         upgrade_tables(empty_database)
     assert table_names(empty_database) == set()
@@ -148,20 +117,13 @@ def test_tables_of_something_else_are_left_alone(empty_database: Engine):
     assert table_names(empty_database) == {"job"}
 
 
-@pytest.mark.slow
-def test_two_processes_may_upgrade_at_once(empty_database_url: str):
-    with (
-        started("upgrade", empty_database_url) as one,
-        started("upgrade", empty_database_url) as two,
-    ):
-        for process in (one, two):
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-        for process in (one, two):
-            assert process.stdin is not None
-            process.stdin.write("go\n")
-            process.stdin.flush()
-        assert [one.wait(), two.wait()] == [0, 0]
+def test_two_may_upgrade_at_once(empty_database_url: str):
+    def upgrade(url: str) -> None:
+        engine = make_engine(url)
+        upgrade_tables(engine)
+        engine.dispose()
+
+    assert at_once(upgrade, [empty_database_url] * 2) == [None, None]
 
 
 def test_an_upgrade_waits_for_another_however_long_that_takes(database: Engine):
@@ -185,7 +147,7 @@ def test_an_upgrade_that_waits_leaves_the_tables_of_services_that_run(
     asked = [ROCKTUNE, "db", "upgrade", "--db", database_url]
     now = subprocess.run([*asked, "--wait", "0"], capture_output=True, text=True)
     assert (now.returncode, now.stderr) == (0, ""), "nothing is to be changed"
-    move(database, "0009")
+    as_released(database)
     refused = subprocess.run([*asked, "--wait", "0"], capture_output=True, text=True)
     assert refused.returncode == 2
     assert re.fullmatch(
@@ -193,8 +155,10 @@ def test_an_upgrade_that_waits_leaves_the_tables_of_services_that_run(
         r"stop them, then run the command again; nothing was changed\n",
         refused.stderr,
     )
-    assert current(database) == "0009"
+    assert current(database) == RELEASED
     database.dispose()
     upgraded = subprocess.run([*asked, "--wait", "60"], capture_output=True, text=True)
-    assert (upgraded.returncode, upgraded.stdout) == (0, "from 0009 to 0010\n"), upgraded.stderr
+    assert (upgraded.returncode, upgraded.stdout) == (0, f"from {RELEASED} to {HEAD}\n"), (
+        upgraded.stderr
+    )
     assert current(database) == HEAD

@@ -1,6 +1,5 @@
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -21,6 +20,7 @@ from db.jobs.job_store import JobStore
 from db.leases import acquire, release, this_process_name
 from db.schema.job_row import JobState
 from tests.support.db.server_clock import Clock, server_clock
+from tests.support.db.threads import at_once
 
 __all__ = ["server_clock"]
 
@@ -62,45 +62,30 @@ class TestSubmit:
     def test_one_key_from_many_threads_at_once_makes_one_job(
         self, database: Engine, store: JobStore
     ):
-        ready = threading.Barrier(8)
-
-        def at_once(index: int) -> tuple[int, bool]:
-            ready.wait()
-            return put(database, key=f"k{index % 2}", request_digest="r")
-
-        with ThreadPoolExecutor(8) as threads:
-            made = list(threads.map(at_once, range(8)))
+        made = at_once(
+            lambda index: put(database, key=f"k{index % 2}", request_digest="r"), range(8)
+        )
         assert sum(new for _, new in made) == 2
         assert len({job_id for job_id, _ in made}) == len(store.jobs()) == 2
 
     def test_of_many_at_once_no_more_are_taken_than_the_queue_holds(
         self, database: Engine, store: JobStore
     ):
-        def at_once(key: str) -> bool:
-            ready.wait()
-            try:
-                return put(database, key=key, request_digest="r", most_queued=most)[1]
-            except QueueFullError:
-                return False
-
         for most in range(1, 30, 3):
-            ready = threading.Barrier(8)
-            with ThreadPoolExecutor(8) as threads:
-                made = list(threads.map(at_once, (f"{most}-{index}" for index in range(8))))
+            asked = partial(put, database, request_digest="r", most_queued=most)
+            keys = [f"{most}-{index}" for index in range(8)]
+            made = at_once(lambda key, asked=asked: asked(key=key), keys)
             assert len(store.jobs()) == most
-            assert sum(made) == min(most, 3)
+            full = [isinstance(each, QueueFullError) for each in made]
+            assert full.count(False) == min(most, 3)
 
     def test_one_key_at_once_on_the_last_place_finds_the_one_job(
         self, database: Engine, store: JobStore
     ):
-        def at_once(_: int) -> int:
-            ready.wait()
-            return put(database, key=f"k{most}", request_digest="r", most_queued=most)[0]
-
         for most in range(1, 11):
-            ready = threading.Barrier(8)
-            with ThreadPoolExecutor(8) as threads:
-                assert len(set(threads.map(at_once, range(8)))) == 1
+            asked = partial(put, database, request_digest="r", most_queued=most)
+            made = at_once(lambda key, asked=asked: asked(key=key)[0], [f"k{most}"] * 8)
+            assert len(set(made)) == 1
             assert len(store.jobs()) == most
 
     def test_a_full_queue_takes_no_more_but_knows_its_keys(
@@ -138,18 +123,10 @@ class TestRoom:
         jobs = [put(database)[0] for _ in range(8)]
         for job in jobs:
             store.set_state(job, JobState.CANCELLED)
-        ready = threading.Barrier(8)
-
-        def at_once(job: int) -> bool:
-            ready.wait()
-            try:
-                cancelled = [JobState.CANCELLED]
-                return queue_again(database, job, expected=cancelled, why="", most_queued=3)
-            except QueueFullError:
-                return False
-
-        with ThreadPoolExecutor(8) as threads:
-            assert sum(threads.map(at_once, jobs)) == 3
+        again = partial(queue_again, expected=[JobState.CANCELLED], why="", most_queued=3)
+        resumed = at_once(lambda job: again(database, job), jobs)
+        assert sum(each is True for each in resumed) == 3
+        assert sum(isinstance(each, QueueFullError) for each in resumed) == 5
 
 
 class TestNext:

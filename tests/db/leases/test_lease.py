@@ -100,15 +100,6 @@ class TestAHolderThatWasKilled:
             os.waitid(os.P_PID, holder.pid, os.WEXITED | os.WNOWAIT)
             assert acquire(database, job_id, this_process_name()).epoch == 2
 
-    def test_and_buried_too(self, database: Engine, database_url: str, store: JobStore):
-        job_id = store.create_job({}, "d")
-        with started("hold", database_url, job_id) as holder:
-            assert holder.stdout is not None
-            assert holder.stdout.readline() == "1\n"
-            holder.kill()
-            holder.wait()
-            assert acquire(database, job_id, this_process_name()).epoch == 2
-
 
 WRITES: dict[str, Callable[[Engine, Lease], object]] = {
     "propose": lambda e, lease: StoredTrialLog(e, lease).propose(proposed_trial(2)),

@@ -1,23 +1,21 @@
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC
 from itertools import count
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from sqlalchemy import Engine, event
 
 from db.jobs.job_store import JobStore
-from db.leases import Lease, acquire, this_process_name
-from db.schema.tables import MAIN_METRICS
+from db.leases import acquire, this_process_name
 from db.schema.types import safe_text
 from db.trials.trial_log import StoredTrialLog
-from optimizer.run.ports import TrialLog
-from optimizer.trials.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import Trial
 from sampler.bench.outcome import TrialState
+from tests.support.db.any_trials import any_trial
 from tests.support.db.writing_process import ended_trial, proposed_trial
 
 
@@ -34,13 +32,6 @@ class TestTheWayOfATrial:
             log.propose(proposed_trial(number))
         log.finish(ended_trial(3))
         assert log.trials() == [proposed_trial(1), proposed_trial(2), ended_trial(3)]
-
-    def test_another_log_of_the_job_reads_the_same(
-        self, database: Engine, log: StoredTrialLog, lease: Lease
-    ):
-        log.propose(proposed_trial(1))
-        log.finish(ended_trial(1))
-        assert StoredTrialLog(database, lease).trials() == log.trials()
 
     def test_jobs_do_not_see_each_other(
         self, database: Engine, store: JobStore, log: StoredTrialLog
@@ -197,60 +188,6 @@ class TestDocuments:
         assert log.recall("ranking") == {"r2": 0.5}
 
 
-any_text = st.text(st.characters(exclude_categories=()), max_size=20)
-any_value = st.one_of(
-    st.booleans(),
-    st.integers(),
-    st.sampled_from([2**64, 10**30, -(10**400)]),
-    st.floats(allow_nan=False, allow_infinity=False),
-    st.sampled_from([1e20, 1e23, 1.7976931348623157e308, 5e-324, -0.0]),
-    any_text,
-)
-moments = st.datetimes(
-    timezones=st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=45))]),
-    min_value=datetime(1970, 1, 2),
-)
-measured = st.dictionaries(st.one_of(st.sampled_from(MAIN_METRICS), any_text), st.floats())
-proposals = st.builds(
-    Trial,
-    number=st.just(0),
-    phase=st.sampled_from(Phase),
-    purpose=st.sampled_from(Purpose),
-    seed=st.integers(0, 2**63 - 1),
-    configuration=st.dictionaries(any_text, any_value),
-    digest=any_text,
-    point=st.none() | st.dictionaries(any_text, st.floats(allow_nan=False, allow_infinity=False)),
-    subject=st.none() | st.integers(1, 10**6),
-    why=any_text,
-    based_on=st.integers(0, 10**6),
-    attempt=st.integers(1, 100),
-    round=st.none() | st.integers(1, 10**6),
-    state=st.just(TrialState.RUNNING),
-    metrics=st.just({}),
-    counters=st.just({}),
-    effective=st.none(),
-    failure=st.none(),
-    warnings=st.just(()),
-    bench_seconds=st.just(0.0),
-    host=st.none(),
-    started_at=st.none() | moments,
-    finished_at=st.none(),
-)
-outcomes = st.fixed_dictionaries(
-    {
-        "state": st.sampled_from([s for s in TrialState if s is not TrialState.RUNNING]),
-        "metrics": measured,
-        "counters": measured,
-        "effective": st.none() | st.dictionaries(any_text, any_value),
-        "failure": st.none() | any_text,
-        "warnings": st.lists(any_text, max_size=3).map(tuple),
-        "bench_seconds": st.floats(0, 1e9),
-        "host": st.none() | any_text,
-        "finished_at": st.none() | moments,
-    }
-)
-
-
 def safe(value: Any) -> Any:
     if isinstance(value, str):
         return safe_text(value)
@@ -270,12 +207,14 @@ numbers = count(1)
 @settings(
     deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(proposed=proposals, outcome=outcomes)
-def test_any_trial_comes_back_as_it_was(
-    log: StoredTrialLog, proposed: Trial, outcome: dict[str, Any]
-):
-    proposed = replace(proposed, number=next(numbers))
-    ended = replace(proposed, **outcome)
+@given(any_trial)
+def test_any_trial_comes_back_as_it_was(log: StoredTrialLog, drawn: Trial):
+    state = TrialState.DONE if drawn.state is TrialState.RUNNING else drawn.state
+    ended = replace(drawn, number=next(numbers), given=False, state=state)
+    proposed = replace(
+        ended, state=TrialState.RUNNING, metrics={}, counters={}, effective=None, failure=None,
+        warnings=(), bench_seconds=0.0, host=None, finished_at=None,
+    )  # fmt: skip
 
     log.propose(proposed)
     in_flight = log.trials()[-1]
@@ -299,8 +238,3 @@ def test_any_trial_comes_back_as_it_was(
     assert repr(kept.effective) == repr(expected.effective)
     for moment in (kept.started_at, kept.finished_at):
         assert moment is None or moment.tzinfo is UTC
-
-
-def test_it_is_a_trial_log(log: StoredTrialLog):
-    as_the_optimizer_sees_it: TrialLog = log
-    assert as_the_optimizer_sees_it.trials() == []

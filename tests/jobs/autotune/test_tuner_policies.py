@@ -115,8 +115,3 @@ def test_a_policy_is_a_function_of_what_was_counted(
 def test_marks_that_mean_nothing_are_refused(field: str, value: float) -> None:
     with pytest.raises(InputError, match="above 0"):
         Marks(**{field: value})
-
-
-def test_an_unknown_policy_is_refused() -> None:
-    with pytest.raises(InputError, match="on, lifted, off, tuned, duty"):
-        next_switch("auto", MARKS, Switch(True, START), WriteCounts(10.0, 1, 1))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,21 +17,15 @@ from tests.support.jobs.service_desk import ServiceProcess, wait_until
 
 pytestmark = pytest.mark.slow
 
-TRIALS = 64  # with fewer a third host would not be worth its baseline
-
-
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[BenchCluster]:
-    with bench_cluster(tmp_path, "a", "b") as running:
-        yield running
+TRIALS, MANY = 40, 64  # with fewer a second, or a third, host would not be worth its baseline
 
 
 def db_of(cluster: BenchCluster) -> str:
     return str(cluster.folder / "jobs.db")
 
 
-def tune(cluster: BenchCluster, *, resume: bool = False) -> ServiceProcess:
-    return cluster.tune(db_of(cluster), trials=TRIALS, resume=resume, strategy="random")
+def tune(cluster: BenchCluster, *, trials: int = TRIALS, resume: bool = False) -> ServiceProcess:
+    return cluster.tune(db_of(cluster), trials=trials, resume=resume, strategy="random")
 
 
 def ends_well(running: ServiceProcess) -> None:
@@ -40,10 +33,10 @@ def ends_well(running: ServiceProcess) -> None:
     assert status in (0, 3), running.log.read_text()[-3000:]
 
 
-def whole(cluster: BenchCluster) -> list[Trial]:
+def whole(cluster: BenchCluster, count: int = TRIALS) -> list[Trial]:
     """The job's trials, none lost and none twice; nothing is left running."""
     trials = trials_of(db_of(cluster))
-    assert [t.number for t in trials] == list(range(1, TRIALS + 1))
+    assert [t.number for t in trials] == list(range(1, count + 1))
     assert {t.state for t in trials} == {TrialState.DONE}
     ended = {run.token for run in cluster.runs("ends")}
     assert len(ended) == len(cluster.runs("ends"))
@@ -75,7 +68,7 @@ def test_a_job_is_spread_over_all_hosts_one_trial_at_a_time_on_each(cluster: Ben
 
 def test_a_host_may_come_during_a_job_and_another_go(cluster: BenchCluster):
     cluster.hold.touch()
-    running = tune(cluster)
+    running = tune(cluster, trials=MANY)
     cluster.await_runs(2)
     cluster.start_host("c")
     assert {run.host for run in cluster.await_runs(3)} == {"a", "b", "c"}
@@ -83,7 +76,7 @@ def test_a_host_may_come_during_a_job_and_another_go(cluster: BenchCluster):
     assert {run.host for run in cluster.alive()} == {"b", "c"}
     cluster.hold.unlink()
     ends_well(running)
-    assert {t.host for t in whole(cluster)} == {"b", "c"}
+    assert {t.host for t in whole(cluster, MANY)} == {"b", "c"}
 
 
 def test_one_job_outlives_its_hosts_its_controller_and_its_scheduler(cluster: BenchCluster):
@@ -202,3 +195,18 @@ def test_a_benchmark_that_is_missing_on_every_host_is_one_clear_error(cluster: B
     (cluster.folder / "bench.sh").unlink()
     assert running.process.wait(60) == 2
     assert "hosts: no host can measure this" in running.log.read_text()
+
+
+def test_interrupted_without_a_scheduler_it_says_so_in_words(cluster: BenchCluster):
+    cluster.hold.touch()
+    running = tune(cluster)
+    cluster.await_runs(1)
+    assert cluster.scheduler is not None
+    cluster.scheduler.kill()
+    waits = "the scheduler"
+    wait_until(lambda: waits in running.log.read_text(), seconds=60, what=waits)
+    running.process.send_signal(signal.SIGINT)
+    assert running.process.wait(60) == 130
+    told = running.log.read_text()
+    assert "Continue with the same command and --resume" in told
+    assert "Traceback" not in told and "Error" not in told

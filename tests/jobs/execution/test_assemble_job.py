@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,6 +42,19 @@ def refused(settings: Settings, **asked: object) -> InputError:
     with pytest.raises(InputError) as caught:
         assemble(specify(**asked), settings)  # type: ignore[arg-type]
     return caught.value
+
+
+@pytest.fixture
+def older(installed: InstalledDbBench, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Puts a RocksDB 5.0.0 that does not know an option in place of the one on this machine."""
+
+    def without(option: str) -> None:
+        found = replace(
+            installed, version="5.0.0", defaults=installed.defaults.without(CF, [option])
+        )
+        monkeypatch.setattr("sampler.bench.builds.probe", lambda _program: found)
+
+    return without
 
 
 class TestABenchmarkOfTheUsersOwn:
@@ -193,11 +207,9 @@ class TestShippedSpaces:
         assert plain.context == {**context, "compression_type": "none", "threads": 1}
 
     def test_leave_out_what_this_rocksdb_does_not_know(
-        self, settings: Settings, installed: InstalledDbBench, monkeypatch: pytest.MonkeyPatch
+        self, settings: Settings, older: Callable[[str], None]
     ):
-        older = replace(installed, version="5.0.0", defaults=installed.defaults.without(
-            CF, ["compaction_pri"]))  # fmt: skip
-        monkeypatch.setattr("sampler.bench.builds.probe", lambda _program: older)
+        older("compaction_pri")
         assembly = assemble(specify(), settings)
         assert "compaction_pri" not in assembly.problem.space.names
         assert assembly.warnings[0] == (
@@ -205,25 +217,17 @@ class TestShippedSpaces:
         )
 
     def test_are_refused_when_what_they_fix_is_unknown(
-        self, settings: Settings, installed: InstalledDbBench, monkeypatch: pytest.MonkeyPatch
+        self, settings: Settings, older: Callable[[str], None]
     ):
-        older = replace(installed, version="5.0.0", defaults=installed.defaults.without(
-            CF, ["enable_blob_files"]))  # fmt: skip
-        monkeypatch.setattr("sampler.bench.builds.probe", lambda _program: older)
+        older("enable_blob_files")
         assert refused(settings, space="blob").field == "space.parameter (enable_blob_files)"
 
 
 class TestAUsersSpace:
     def test_is_refused_when_this_rocksdb_does_not_know_an_option(
-        self,
-        tmp_path: Path,
-        settings: Settings,
-        installed: InstalledDbBench,
-        monkeypatch: pytest.MonkeyPatch,
+        self, tmp_path: Path, settings: Settings, older: Callable[[str], None]
     ):
-        older = replace(installed, version="5.0.0", defaults=installed.defaults.without(
-            CF, ["compaction_pri"]))  # fmt: skip
-        monkeypatch.setattr("sampler.bench.builds.probe", lambda _program: older)
+        older("compaction_pri")
         space = write_space(tmp_path, 'name = "own"\n[[parameter]]\nname = "compaction_pri"\n')
         error = refused(settings, space=str(space))
         assert error.field == "space.parameter (compaction_pri)"

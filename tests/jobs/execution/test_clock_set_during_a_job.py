@@ -29,6 +29,7 @@ high = 65536
 """
 
 
+@pytest.mark.one_database
 @pytest.mark.slow
 @pytest.mark.db_bench
 def test_the_run_is_made_again(

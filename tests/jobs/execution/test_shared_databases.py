@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from jobs.execution.assembly import LocalHost
+from jobs.cluster import host as bench_host
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.bench.outcome import Outcome, TrialState
 from sampler.bench.runner import LocalRunner
@@ -22,25 +22,12 @@ def trial(purpose: Purpose) -> Trial:
 def test_every_trial_may_but_those_of_the_proof(
     purpose: Purpose, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ):
-    asked: dict[str, Any] = {}
-    monkeypatch.setattr(LocalRunner, "start", lambda _, __, **given: asked.update(given))
-    host = LocalHost(object(), settings, waiting=print, pause=print)  # type: ignore[arg-type]
-    host.start(trial(purpose), cutoff_seconds=None)
-    assert asked["share"] is (purpose is not Purpose.PROVE)
-
-
-@pytest.mark.parametrize("proves", [True, False])
-def test_a_host_of_a_cluster_is_told(
-    proves: bool, settings: Settings, monkeypatch: pytest.MonkeyPatch
-):
-    from jobs.cluster import host as bench_host
-
+    proves = purpose is Purpose.PROVE
     asked: dict[str, Any] = {}
     done = Outcome(state=TrialState.DONE)
     monkeypatch.setattr(LocalRunner, "start", lambda _, __, **given: asked.update(given))
     monkeypatch.setattr(LocalRunner, "wait", lambda *_: done)
     monkeypatch.setattr(bench_host, "load_settings", lambda: settings)
-    purpose = Purpose.PROVE if proves else Purpose.SELECT
     assert bench_host.measure_trial(_command(), trial(purpose), None) == done
     assert (asked["share"], asked["reads"]) == (not proves, 3 if proves else 0)
 

@@ -21,7 +21,7 @@ from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import Queued, run_job, run_queued
 from jobs.experiments.experiment import MeasuredRun, RunsObserver, no_runs
-from jobs.experiments.explain import NothingToExplain, explanation_check
+from jobs.experiments.explain import explanation_check
 from jobs.experiments.kinds import made_ready
 from jobs.experiments.told import told_of
 from jobs.results.outcome import job_outcome, kept_report
@@ -70,13 +70,8 @@ class Explained:
             if left == 0:
                 raise KeyboardInterrupt
 
-        job = self.store.job(self.id)
-        try:
-            check = explanation_check(
-                self.engine, job, self.settings, runs=runs, steps=steps, margin=0.1
-            )
-        except NothingToExplain:
-            return None
+        asked = {"job": self.id, "runs": runs, "steps": steps, "margin": 0.1}
+        check = explanation_check(asked, self.engine, self.settings)
         found = check.measure(self.settings, no_runs(), RunsObserver(ended=ended)).document
         return {name: each for name, each in found.items() if name != "job"}
 
@@ -113,6 +108,7 @@ def job(
 
 
 @pytest.mark.slow
+@pytest.mark.one_database
 def test_every_round_measures_each_configuration_and_all_is_kept(job: Explained):
     found = job.measure(runs=4)
     subjects = {"baseline", "step 1", "winner"}  # the minimal one is the first step's
@@ -133,7 +129,7 @@ def test_every_round_measures_each_configuration_and_all_is_kept(job: Explained)
     assert found["measured"]["minimal"]["shown"]
 
     kept = job.store.result(job.id)
-    assert kept is not None and kept["explanation"] == json.loads(json.dumps(found))
+    assert kept["explanation"] == json.loads(json.dumps(found))
     finished = job_outcome(job.engine, job.id)
     assert finished.options is not None and finished.minimal is not None
     assert "Measured: 4 rounds on" in (kept_report(job.engine, job.id) or "")
@@ -181,12 +177,13 @@ def test_fewer_changes_that_failed_alone_are_not_said_to_be_as_good(
 
 
 @pytest.mark.slow
+@pytest.mark.one_database
 def test_what_an_interruption_left_is_gone_on_with(job: Explained):
     job.stop_after = 4
     with pytest.raises(KeyboardInterrupt):
         job.measure()
     result = job.store.result(job.id)
-    assert result is not None and result["explanation"]["measured"] is None
+    assert result["explanation"]["measured"] is None
     assert job.store.job(job.id).lease_owner is None
     left, job.ended = job.ended, []
     job.stop_after = 1000
@@ -228,7 +225,6 @@ def test_what_another_host_or_rocksdb_has_measured_is_measured_anew(
     with pytest.raises(KeyboardInterrupt):
         job.measure()
     first = job.store.recall(job.id, "explanation-round-1")
-    assert first is not None
     known = {**first["experiment"], **other}
     lease = acquire(job.engine, job.id, this_process_name())
     told = {name: each for name, each in known.items() if each is not ...}
@@ -253,13 +249,13 @@ def test_a_job_of_the_service_measures_it_and_goes_on_with_what_is_kept(job: Exp
         run_queued(queued, number, 1, made_ready)
         row = job.store.job(number)
         assert (row.state, row.error, row.lease_owner) == (JobState.DONE, None, None)
-        assert row.standing is not None and row.standing["done"] == row.standing["total"] == 9
+        assert row.standing["done"] == row.standing["total"] == 9
         found = client.get(f"/v1/jobs/{number}/result").json()
     assert len(job.measured) == 9 - 3
     assert found.pop("job") == job.id
     assert found["measured"]["runs"] == {"done": 9, "total": 9}
     result = job.store.result(job.id)
-    assert result is not None and result["explanation"] == found
+    assert result["explanation"] == found
     assert job.store.job(job.id).lease_owner is None
     told = told_of(JobKind.EXPLAIN, found)
     assert told.lines[0].startswith("9 of 9 runs succeeded, on ")
@@ -290,7 +286,7 @@ def test_a_job_of_the_service_outlasts_a_lost_database(
         assert (row.state, row.error) == (JobState.DONE, None)
     assert len(job.measured) == 9
     result = job.store.result(job.id)
-    assert result is not None and result["explanation"]["measured"]["runs"]["done"] == 9
+    assert result["explanation"]["measured"]["runs"]["done"] == 9
 
 
 @pytest.mark.slow

@@ -17,7 +17,8 @@ from jobs import external
 from jobs.external import ExternalJobs, ReportedTrial, live_ranking
 from jobs.queue.lifecycle import NotAsked, WrongState, cancel_stored, resume_stored
 from jobs.results.outcome import options_of
-from optimizer.trials.trial import Phase, Purpose
+from optimizer.objective.objective import Limit, limit_words
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.bench.outcome import TrialState
 from sampler.common.errors import InputError
 from sampler.rocksdb.options_file import parse_options
@@ -337,3 +338,53 @@ class TestAPackageThatIsMissing:
             jobs.tell(job_id, [measured(trial) for trial in asked.trials])
         assert store.job(job_id).state is JobState.DONE
         assert store.result(job_id) is not None
+
+
+@pytest.mark.slow
+def test_is_planned_by_the_noise_that_was_told(database: Engine):
+    job_id = submit_external(database, trials=40, detect="0.1%")
+    handed = run_to_the_end(ExternalJobs(database), job_id)
+    store = JobStore(database)
+    declared, result = store.recall(job_id, "declared_test"), store.result(job_id)
+    assert declared is not None and result is not None
+    assert [t.purpose for t in handed[:6]] == [Purpose.BASELINE] * 5 + [Purpose.CANDIDATE]
+    # 0.1% of noise, of which 0.1% is to be shown: some 17 pairs, where half of 40 trials is 5
+    # blocks of baseline, winner and best starting point.
+    assert declared["planned"]["needed"] > declared["planned"]["pairs"] == declared["pairs"] == 5
+    assert result["power"]["planned"] == declared["planned"]
+    proof = [t for t in handed if t.purpose is Purpose.PROVE]
+    assert len(proof) == 3 * declared["pairs"]
+    # The declaration is that of a job of one's own: it names the starting point beside the winner.
+    assert {t.subject for t in proof} == {1, declared["winner"], declared["starting_point"]}
+    assert len(handed) == 40
+
+
+LIMIT = Limit("lag", at_most_baseline=1.5)
+
+
+def told(trial: Trial) -> ReportedTrial:
+    """All but the baseline lag behind: twice as long."""
+    lag = 1.0 if trial.is_baseline else 2.0
+    of_waf = measured(trial)
+    return ReportedTrial(
+        number=trial.number, attempt=trial.attempt, host=of_waf.host, bench_seconds=1.0,
+        metrics={**of_waf.metrics, "lag": lag},
+    )  # fmt: skip
+
+
+@pytest.mark.one_database
+@pytest.mark.slow
+def test_a_winner_that_breaks_one_is_not_called_proven(database: Engine):
+    job_id = submit_external(database, trials=24, limits=[limit_words(LIMIT)])
+    jobs = ExternalJobs(database)
+    while not (asked := jobs.ask(job_id, 4)).complete:
+        for trial in asked.trials:
+            jobs.tell(job_id, [told(trial)])
+    store = JobStore(database)
+    declared, result = store.recall(job_id, "declared_test"), store.result(job_id)
+    assert declared is not None and result is not None
+    assert declared["limits"] == ["lag <= 1.5 baseline"]
+    (row,) = result["verdict"]["limits"]
+    assert (row["at_most"], row["value"], row["kept"], row["runs_kept"]) == (1.5, 2.0, False, 0)
+    assert result["verdict"]["p"] < 0.025
+    assert result["best"] is None

@@ -12,8 +12,8 @@ from tests.support.jobs.service_desk import ServiceDesk
 
 pytestmark = pytest.mark.slow
 
-KILLS = 3
-TRIALS = 30
+KILLS = 2
+TRIALS = 20
 
 
 def test_no_trial_is_lost_or_measured_twice(database_url: str, tmp_path: Path):

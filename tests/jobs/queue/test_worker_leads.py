@@ -19,28 +19,6 @@ LATE = "2000-01-01 00:00:00"
 
 
 @pytest.mark.slow
-def test_sigterm_ends_the_trial_in_flight_and_another_worker_goes_on(scene: Scene):
-    job = scene.submit()
-    scene.hold.touch()
-    with worker_process(scene) as worker:
-        pid = scene.await_held()
-        assert worker.stop() == 0
-        assert start_time(pid) is None
-        assert left_running(str(scene.folder / "bench.sh")) == []
-        row = scene.row(job)
-        assert (row.state, row.lease_owner, row.run) == (JobState.RUNNING, None, 1)
-        assert "Traceback" not in worker.log.read_text()
-    scene.go_on()
-    with worker_process(scene, "second") as worker:
-        scene.await_state(job, JobState.DONE)
-        assert worker.stop() == 0
-        assert "Traceback" not in worker.log.read_text()
-    scene.check_done(job)
-    assert [trial.attempt for trial in scene.store.trials(job)] == [2] + [1] * 11
-    assert list(scene.settings.bench_dir.iterdir()) == []
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("end", ["killed", "stopped"])
 def test_a_second_worker_waits_and_takes_over(scene: Scene, end: str):
     job = scene.submit()
@@ -54,6 +32,8 @@ def test_a_second_worker_waits_and_takes_over(scene: Scene, end: str):
                 first.kill()
             else:
                 assert first.stop() == 0
+                assert start_time(pid) is None
+                assert "Traceback" not in first.log.read_text()
             second.await_said("worker is ready")
             again = scene.await_held()
             assert again != pid
@@ -61,8 +41,12 @@ def test_a_second_worker_waits_and_takes_over(scene: Scene, end: str):
             scene.go_on()
             scene.await_state(job, JobState.DONE)
             assert second.stop() == 0
+            assert "Traceback" not in second.log.read_text()
     scene.check_done(job)
+    assert scene.row(job).run == 1
     assert [trial.attempt for trial in scene.store.trials(job)] == [2] + [1] * 11
+    assert left_running(str(scene.folder / "bench.sh")) == []
+    assert list(scene.settings.bench_dir.iterdir()) == []
 
 
 @pytest.mark.slow
@@ -101,6 +85,7 @@ def test_a_worker_that_sleeps_through_its_turn_writes_nothing_and_waits(scene: S
     assert [trial.attempt for trial in trials] == [2] + [1] * 11
 
 
+@pytest.mark.one_database
 @pytest.mark.slow
 def test_a_replaced_worker_can_be_stopped_while_the_other_is_at_work(scene: Scene):
     """It must not wait for the end of what it no longer runs."""

@@ -1,5 +1,7 @@
 """Whatever is wrong with a job is told at once, not one thing after the other."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,11 +19,15 @@ GOOD: dict[str, Any] = {
 }
 
 
-def refused(**change: Any) -> list[str]:
+def fields(wrong: Callable[[], object]) -> list[str]:
     with pytest.raises(InputError) as caught:
-        checked(Specification.model_construct(**{**GOOD, **change}))
+        wrong()
     error = caught.value
     return [e.field for e in error.errors] if isinstance(error, InputErrors) else [error.field]
+
+
+def refused(**change: Any) -> list[str]:
+    return fields(lambda: checked(Specification.model_construct(**{**GOOD, **change})))
 
 
 def test_the_parts_are_good():
@@ -55,11 +61,8 @@ def test_every_field_of_a_specification_at_once():
 
 
 def test_settings_beside_a_file_that_cannot_be_read():
-    with pytest.raises(InputErrors) as caught:
-        specify(workload="no1", limits=["fast"], trials=3, seed=-1)
-    assert [error.field for error in caught.value.errors] == [
-        "workload", "limits", "trials", "seed",
-    ]  # fmt: skip
+    wrong = fields(lambda: specify(workload="no1", limits=["fast"], trials=3, seed=-1))
+    assert wrong == ["workload", "limits", "trials", "seed"]
 
 
 def test_every_name_at_once():
@@ -72,18 +75,20 @@ def test_every_name_at_once():
 
 
 def framed(**change: Any) -> list[str]:
-    specification: Specification = specify(**change)
-    with pytest.raises(InputError) as caught:
-        resolve(specification, None)
-    error = caught.value
-    return [e.field for e in error.errors] if isinstance(error, InputErrors) else [error.field]
+    specification = specify(**change)
+    return fields(lambda: resolve(specification, None))
 
 
-def test_what_does_not_fit_together_at_once(tmp_path: Any):
-    own = tmp_path / "own.toml"
-    own.write_text(
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    path = tmp_path / "own.toml"
+    path.write_text(
         'name = "own"\n[[parameter]]\nname = "batch"\ntype = "int"\nlow = 1\nhigh = 9\n'
     )
+    return path
+
+
+def test_what_does_not_fit_together_at_once(own: Path):
     assert framed(space=str(own)) == ["space.parameter (batch)"]
     assert framed(memory=2**20) == ["memory"]
     assert framed(scale=10**6) == ["workload (load-quick)"]
@@ -92,10 +97,6 @@ def test_what_does_not_fit_together_at_once(tmp_path: Any):
         "space.parameter (batch)", "workload (load-quick)", "memory"]  # fmt: skip
 
 
-def test_a_runner_of_the_users_own_may_have_parameters_of_its_own(tmp_path: Any):
-    own = tmp_path / "own.toml"
-    own.write_text(
-        'name = "own"\n[[parameter]]\nname = "batch"\ntype = "int"\nlow = 1\nhigh = 9\n'
-    )
+def test_a_runner_of_the_users_own_may_have_parameters_of_its_own(own: Path):
     found = resolve(specify(workload="external", space=str(own)), None)
     assert found.problem.space.names == ("batch",)

@@ -67,10 +67,7 @@ def test_only_the_confirmation_measures_the_larger_load(settings: Settings, tmp_
     path.write_text('name = "small"\nnum = 1300\nvalue_size = 26000\n')
     assembly = assemble(specify(workload=str(path), confirm_scale=32), settings)
     assert isinstance(assembly.confirming, DbBench)
-    host = LocalHost(
-        assembly.benchmark, settings, waiting=lambda _: None, pause=lambda _: None,
-        confirming=assembly.confirming,
-    )  # fmt: skip
+    host = LocalHost(assembly, settings, pause=lambda _: None)
     written = {}
     for phase in (Phase.SEARCH, Phase.CONFIRM):
         configuration = assembly.problem.space.default_configuration()

@@ -67,6 +67,7 @@ def test_a_job_takes_similar_ones_along_and_says_so(bench: Bench) -> None:
     assert "warm_start" not in bench.done(strategy="guided", trials=14)[1].result
 
 
+@pytest.mark.one_database
 @pytest.mark.slow
 def test_what_was_taken_stays_whatever_becomes_of_the_store(bench: Bench) -> None:
     first, _ = bench.done()

@@ -16,7 +16,7 @@ from sampler.workload.metric_table import db_bench_metrics
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import why_counted, why_untold
 from studies.space_amplification import MOST_OFF, Load, judge, loads, page
-from tests.support.sampler.real_runs import tiny_plan
+from tests.support.sampler.real_runs import ended, tiny_plan
 from tests.support.sampler.versions import need_before
 
 JUDGED = (
@@ -27,9 +27,7 @@ JUDGED = (
 )  # fmt: skip
 LOADS = {load.name: load for load in loads((7, 8))}
 DELETES = Workload(name="w", benchmarks=("fillrandom", "deleterandom"), flags=(("deletes", 9),))
-ENDED = EndedProcess(
-    ending=Ending.EXIT, status=0, wall_seconds=2.0, cpu_seconds=1.0, peak_rss=0, device_bytes=0
-)
+ENDED = ended()
 
 
 @pytest.mark.db_bench
@@ -111,7 +109,7 @@ def test_of_several_families_a_trial_says_that_it_does_not_tell(
 
 
 @pytest.mark.parametrize(
-    ("ended", "stdout", "stderr", "why"),
+    ("process", "stdout", "stderr", "why"),
     [
         (ENDED, "", "", "none found"),
         (replace(ENDED, status=1), "", "open error: IO error\n", "open error: IO error"),
@@ -119,13 +117,13 @@ def test_of_several_families_a_trial_says_that_it_does_not_tell(
     ],
 )
 def test_a_count_that_fails_leaves_sa_out_and_says_why(
-    ended: EndedProcess, stdout: str, stderr: str, why: str, tmp_path: Path
+    process: EndedProcess, stdout: str, stderr: str, why: str, tmp_path: Path
 ):
     (tmp_path / "count").mkdir()
     (tmp_path / "count" / "stdout").write_text(stdout)
     (tmp_path / "count" / "stderr").write_text(stderr)
     measured = Outcome(state=TrialState.DONE, metrics={"lsm_bytes": 8.0}, bench_seconds=1.0)
-    outcome = KeyCount(Path("db_bench"), DELETES, tmp_path).finish(ended, measured)
+    outcome = KeyCount(Path("db_bench"), DELETES, tmp_path).finish(process, measured)
     assert (outcome.state, outcome.bench_seconds) == (TrialState.DONE, 3.0)
     assert "sa" not in outcome.metrics
     assert outcome.warnings == (f"sa is not measured: counting live keys failed: {why}",)

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench
-from sampler.bench.outcome import EndedProcess, Ending
 from sampler.bench.output import DbBenchOutput, complaint, latencies_of, parse_output
-from tests.support.sampler.real_runs import OUTPUTS, tiny_plan
+from tests.support.sampler.real_runs import OUTPUTS, ended, tiny_plan
 
 REAL = {file.stem: file.read_text() for file in sorted(OUTPUTS.glob("*.txt"))}
 LOADS = sorted(name for name in REAL if not name.startswith("fails"))
@@ -155,16 +154,8 @@ def test_statistics_of_intervals_among_the_errors_do_not_hide_the_final_ones(
     name = "sine_wave_intervals"
     (bench_folder / "stdout").write_text(printed(name))
     (bench_folder / "stderr").write_text(said(name))
-    ended = EndedProcess(
-        ending=Ending.EXIT,
-        status=0,
-        wall_seconds=21.0,
-        cpu_seconds=9.0,
-        peak_rss=0,
-        device_bytes=0,
-    )
     installed = replace(installed, version="7.8.3")  # which printed it
-    outcome = DbBench(installed, tiny_plan(installed)).harvest({}, bench_folder, ended, 0.0)
+    outcome = DbBench(installed, tiny_plan(installed)).harvest({}, bench_folder, ended())
     assert outcome.metrics["stall_percent"] == pytest.approx(41.504, abs=1e-3)
     assert outcome.metrics["lsm_bytes"] == int(427.10 * 2**20)
 

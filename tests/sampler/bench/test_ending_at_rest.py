@@ -13,12 +13,12 @@ import pytest
 
 from sampler.bench import process
 from sampler.bench.installed import InstalledDbBench
-from sampler.bench.outcome import EndedProcess, Ending, Outcome, TrialState, unrest
+from sampler.bench.outcome import Ending, Outcome, TrialState, unrest
 from sampler.bench.output import RocksdbLog, parse_log, parse_output
 from sampler.bench.runner import LocalRunner
 from sampler.bench.settings import Settings
 from sampler.space.space import Configuration
-from tests.support.sampler.real_runs import Keeping, Kept, tiny_plan
+from tests.support.sampler.real_runs import Keeping, Kept, ended, tiny_plan
 
 pytestmark = pytest.mark.db_bench
 COUNTERS = ("flush.write.bytes", "compact.write.bytes", "bytes.written", "wal.bytes")
@@ -78,7 +78,7 @@ class Hasty(Keeping):
 
     def prepare(self, configuration: Configuration, folder: Path) -> list[str]:
         argv = super().prepare(configuration, folder)
-        return [*argv, f"--rate_limiter_bytes_per_sec={8 * 2**20}"]
+        return [*argv, f"--rate_limiter_bytes_per_sec={4 * 2**20}"]
 
     def settled(self, folder: Path) -> bool:
         del folder
@@ -196,7 +196,7 @@ def test_a_run_that_worked_on_after_it_seemed_at_rest_counts_for_nothing(
     installed: InstalledDbBench, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(process, "RESTLESS_SECONDS", 0.0)
-    plan = tiny_plan(installed, num=40_000, settle="wait")
+    plan = tiny_plan(installed, num=10_000, settle="wait")
     runner = LocalRunner(Hasty(installed, plan), settings)
     runner.start({"write_buffer_size": SMALL, "compression_type": "zstd"})
     outcome: Outcome | None = None
@@ -207,17 +207,12 @@ def test_a_run_that_worked_on_after_it_seemed_at_rest_counts_for_nothing(
 
 
 def test_rest_is_told_by_the_whole_log():
-    ended = EndedProcess(
-        ending=Ending.EXIT, status=0, wall_seconds=2.0, cpu_seconds=1.0, peak_rss=0,
-        device_bytes=0, rested_at=100.0,
-    )  # fmt: skip
-    assert unrest(ended, RocksdbLog(work_ended=99.0)) is None
-    assert unrest(ended, RocksdbLog()) is None
-    assert unrest(ended, RocksdbLog(work_ended=99.0, closed=100.1)) is None
-    for log in (RocksdbLog(work_ended=100.1), RocksdbLog(under_way=frozenset({3}))):
-        problem = unrest(ended, log)
+    rested, done = ended(rested_at=100.0), RocksdbLog(work_ended=99.0)
+    for log in (done, RocksdbLog(), replace(done, closed=100.1)):
+        assert unrest(rested, log) is None
+    for log in (RocksdbLog(work_ended=100.1), RocksdbLog(under_way={3})):
+        problem = unrest(rested, log)
         assert problem is not None and problem[0] is TrialState.LOST
-    done = RocksdbLog(work_ended=99.0)
-    never, unseen = unrest(replace(ended, rested_at=None), done), replace(done, closed=99.5)
+    never = unrest(ended(), done)
     assert never is not None and never[0] is TrialState.FAILED
-    assert unrest(ended, unseen) == never
+    assert unrest(rested, replace(done, closed=99.5)) == never

@@ -154,7 +154,7 @@ def test_rocksdb_accepts_every_drawn_configuration_and_uses_it_as_asked(
     space = at_baseline_of(installed, name)
     workload = Workload(name="tiny", num=1, scale=64)
     plan = BenchPlan(workload, space, installed.library_defaults())
-    for number, configuration in enumerate(drawn(space, 40)):
+    for number, configuration in enumerate(drawn(space, 10)):
         folder = tmp_path / str(number)
         folder.mkdir()
         tried = try_options(

@@ -7,27 +7,17 @@ import pytest
 from sampler.bench.metrics import (
     MissingMeasurement,
     censored_metrics,
-    load_seconds,
     settling_seconds,
     stored_bytes,
     trial_metrics,
 )
-from sampler.bench.outcome import EndedProcess, Ending
 from sampler.bench.output import DbBenchOutput, RocksdbLog, parse_log, parse_output
 from sampler.rocksdb.parameters import Value, catalogue
 from sampler.workload.workload import Workload
-from tests.support.sampler.real_runs import OUTPUTS, TINY, Kept, Measure
+from tests.support.sampler.real_runs import OUTPUTS, TINY, Kept, Measure, ended
 
 DEFAULTS = {name: parameter.default for name, parameter in catalogue().items()}
-ENDED = EndedProcess(
-    ending=Ending.EXIT,
-    status=0,
-    wall_seconds=9.5,
-    cpu_seconds=3.0,
-    peak_rss=0,
-    device_bytes=4096,
-    processors=4,
-)
+ENDED = ended(wall_seconds=9.5, cpu_seconds=3.0, device_bytes=4096, processors=4)
 SETTLED_LOG = RocksdbLog(opened=100.0, load_ended=101.6, flushed=101.8, work_ended=102.35)
 LOAD = Workload(name="load", num=100_000)
 WAITED = "load_default_settle_wait"
@@ -43,68 +33,51 @@ def metrics(
     return trial_metrics(output(name), log, ENDED, workload, DEFAULTS)
 
 
-def test_write_amplification_is_stored_bytes_over_user_bytes():
-    found = metrics("load_default_settle_wait")
-    assert found["waf"] == (61_068_865 + 185_062_903) / 105_600_000
-    assert found["waf_with_wal"] == (61_068_865 + 185_062_903 + 105_600_000) / 105_600_000
+# 61,068,865 flushed, 185,062,903 compacted and 105,600,000 user bytes; 63,212.2 keys are expected.
+FIGURES = {
+    "waf": (61_068_865 + 185_062_903) / 105_600_000,
+    "waf_with_wal": (61_068_865 + 185_062_903 + 105_600_000) / 105_600_000,
+    "lsm_bytes": int(38.53 * 2**20),
+    "sa": pytest.approx(int(38.53 * 2**20) / (63_212.2 * 1040), rel=1e-5),
+    "load_time": 1.525,
+    "time": pytest.approx(1.525 + (102.35 - 101.6)),  # the load and what was left to settle
+    "rate": 100_000 / 1.525,
+    "memory": 2 * 64 * 2**20 + 8 * 2**20,  # all memtables and the cache at full scale
+    "write_p50": 3.75,
+    "write_p99": 19.75,
+    "write_p999": 2592.31,
+    # Of the load, not of the wait for its tree: RocksDB says 8.3 percent of 6.6 s, 0.543 s.
+    "stall_percent": pytest.approx(100 * 0.543 / 1.525, rel=1e-3),
+    "cpu_seconds": 3.0,
+    # While there was work to do: not in the 9.5 s that the process lived.
+    "cpu_percent": pytest.approx(100 * 3.0 / (1.525 + 0.75) / 4),
+    "wall_seconds": 9.5,
+    "device_bytes": 4096,
+}  # the process was too short for its memory to be seen
 
 
-def test_space_amplification_is_live_bytes_over_distinct_user_bytes():
-    found = metrics("load_default_settle_wait")
-    assert found["lsm_bytes"] == int(38.53 * 2**20)
-    assert found["sa"] == pytest.approx(int(38.53 * 2**20) / (63_212.2 * 1040), rel=1e-5)
-
-
-def test_time_is_the_load_and_what_was_left_to_settle():
-    found = metrics("load_default_settle_wait")
-    assert found["load_time"] == 1.525
-    assert found["time"] == pytest.approx(1.525 + (102.35 - 101.6))
+def test_all_metrics_of_a_real_output():
+    assert metrics(WAITED) == FIGURES
 
 
 def test_the_rate_is_operations_over_seconds_of_the_measured_benchmarks():
-    assert metrics("load_default_settle_wait")["rate"] == 100_000 / 1.525
     mixed = Workload(
-        name="mixed",
-        num=50_000,
-        threads=2,
-        benchmarks=("fillrandom", "readrandomwriterandom"),
+        name="mixed", num=50_000, threads=2, benchmarks=("fillrandom", "readrandomwriterandom"),
         measured=("readrandomwriterandom",),
-    )
+    )  # fmt: skip
     found = metrics("mixed_50_50_2_threads", mixed)
     assert found["rate"] == 100_000 / 2.230
     assert found["load_time"] == pytest.approx(1.542 + 2.230)
 
 
-def test_memory_is_all_memtables_and_the_cache_at_full_scale():
-    assert metrics("load_default_settle_wait")["memory"] == 2 * 64 * 2**20 + 8 * 2**20
-
-
-def test_what_the_kernel_and_rocksdb_tell_besides_is_kept():
-    found = metrics("load_default_settle_wait")
-    assert (found["write_p50"], found["write_p99"]) == (3.75, 19.75)
-    assert found["cpu_seconds"] == 3.0
-    assert (found["wall_seconds"], found["device_bytes"]) == (9.5, 4096)
-    assert "peak_rss" not in found  # it was too short to be seen
-
-
-def test_stalls_are_a_share_of_the_load_and_not_of_the_wait_for_its_tree():
-    """RocksDB says 8.3 percent of 6.6 s: 0.543 s, in which the load took 1.525."""
-    found = metrics("load_default_settle_wait")
-    assert found["stall_percent"] == pytest.approx(100 * 0.543 / 1.525, rel=1e-3)
-    whole = output("load_default_settle_wait")
+def test_what_is_not_told_is_left_out_or_taken_from_rocksdb_s_own_percentage():
+    whole = output(WAITED)
     rest = {name: count for name, count in whole.tickers.items() if name != "stall.micros"}
-    uncounted = replace(whole, tickers=rest)  # all that is told is RocksDB's own percentage
-    assert trial_metrics(uncounted, SETTLED_LOG, ENDED, LOAD, DEFAULTS)["stall_percent"] == 8.3
-
-
-def test_cpu_use_is_of_all_processors_while_there_was_work_to_do():
-    """3 CPU seconds in 2.275 s of load and settling, not in the 9.5 s that the process lived."""
-    assert metrics("load_default_settle_wait")["cpu_percent"] == pytest.approx(
-        100 * 3.0 / (1.525 + 0.75) / 4
-    )
     unknown = replace(ENDED, processors=None)
-    found = trial_metrics(output("load_default_settle_wait"), SETTLED_LOG, unknown, LOAD, DEFAULTS)
-    assert "cpu_percent" not in found
+    found = trial_metrics(replace(whole, tickers=rest), SETTLED_LOG, unknown, LOAD, DEFAULTS)
+    assert found["stall_percent"] == 8.3 and "cpu_percent" not in found
+    found = trial_metrics(whole, SETTLED_LOG, ENDED, LOAD, DEFAULTS, with_sa=False)
+    assert FIGURES.keys() - found.keys() == {"sa"}
 
 
 @pytest.mark.parametrize(("settle", "seconds"), [("none", 0.0), ("flush", 0.2), ("wait", 0.75)])
@@ -127,46 +100,47 @@ def test_a_log_without_a_flush_is_a_missing_measurement(settle: str):
             settling_seconds(log, workload)
 
 
-def test_a_benchmark_without_its_line_is_a_missing_measurement():
-    both = replace(LOAD, benchmarks=("fillrandom", "overwrite"))
-    with pytest.raises(MissingMeasurement, match="no line for overwrite"):
-        load_seconds(output("load_default_settle_none"), both)
+def without(ticker: str) -> DbBenchOutput:
+    whole = output(WAITED)
+    return replace(whole, tickers={n: count for n, count in whole.tickers.items() if n != ticker})
 
 
-@pytest.mark.parametrize("ticker", ["bytes.written", "flush.write.bytes", "compact.write.bytes"])
-def test_a_counter_that_is_not_there_is_a_missing_measurement(ticker: str):
-    whole = output("load_default_settle_wait")
-    tickers = {name: count for name, count in whole.tickers.items() if name != ticker}
-    with pytest.raises(MissingMeasurement, match=ticker):
-        trial_metrics(replace(whole, tickers=tickers), SETTLED_LOG, ENDED, LOAD, DEFAULTS)
+def repeated(*seconds: float, name: str = "fillrandom") -> DbBenchOutput:
+    """The real output with so many lines of one benchmark."""
+    whole = output(WAITED)
+    lines = [
+        replace(whole.lines[0], name=name, seconds=each, latencies={"write_p99": 10 * each})
+        for each in seconds
+    ]
+    return replace(whole, lines=tuple(lines))
 
 
-def test_a_tree_of_unknown_size_is_a_missing_measurement():
-    unknown = replace(output("load_default_settle_wait"), live_bytes=None)
-    with pytest.raises(MissingMeasurement, match="live files"):
-        trial_metrics(unknown, SETTLED_LOG, ENDED, LOAD, DEFAULTS)
+def of(*names: str) -> Workload:
+    return replace(LOAD, benchmarks=names, measured=names)
 
 
-def test_a_load_that_took_no_time_is_a_missing_measurement():
-    whole = output("load_default_settle_wait")
-    instant = replace(whole, lines=(replace(whole.lines[0], seconds=0.0),))
-    with pytest.raises(MissingMeasurement, match="no time"):
-        trial_metrics(instant, SETTLED_LOG, ENDED, LOAD, DEFAULTS)
+NO_KEYS = {**output(WAITED).tickers, "number.keys.written": 0}
 
 
-def test_a_load_that_is_not_known_to_leave_keys_is_a_missing_measurement():
-    beside = ("readwhilewriting",)
-    unknown = replace(LOAD, benchmarks=beside, measured=beside)
-    lines = tuple(replace(line, name="readwhilewriting") for line in output(WAITED).lines)
-    nothing = {**output(WAITED).tickers, "number.keys.written": 0}
-    with pytest.raises(MissingMeasurement, match="no benchmark of the load"):
-        trial_metrics(
-            replace(output(WAITED), lines=lines, tickers=nothing),
-            SETTLED_LOG,
-            ENDED,
-            unknown,
-            DEFAULTS,
-        )
+@pytest.mark.parametrize(
+    ("printed", "workload", "missing"),
+    [
+        (output(WAITED), of("fillrandom", "overwrite"), "no line for overwrite"),
+        (repeated(1.0, 2.0), of("fillrandom[X3]"), "2 of 3 lines for fillrandom"),
+        (without("bytes.written"), LOAD, "bytes.written"),
+        (without("flush.write.bytes"), LOAD, "flush.write.bytes"),
+        (without("compact.write.bytes"), LOAD, "compact.write.bytes"),
+        (replace(output(WAITED), live_bytes=None), LOAD, "live files"),
+        (repeated(0.0), LOAD, "no time"),
+        (replace(repeated(1.0, name="readwhilewriting"), tickers=NO_KEYS), of("readwhilewriting"),
+         "no benchmark of the load"),
+    ],
+)  # fmt: skip
+def test_what_is_not_printed_is_a_missing_measurement(
+    printed: DbBenchOutput, workload: Workload, missing: str
+):
+    with pytest.raises(MissingMeasurement, match=missing):
+        trial_metrics(printed, SETTLED_LOG, ENDED, workload, DEFAULTS)
 
 
 def test_latencies_are_those_of_the_measured_benchmarks():
@@ -178,36 +152,14 @@ def test_latencies_are_those_of_the_measured_benchmarks():
     assert mixture["read_p99"] == 232.35 and mixture["write_p99"] == 29.39 != filled["write_p99"]
 
 
-def repeated(*seconds: float) -> DbBenchOutput:
-    whole = output(WAITED)
-    lines = [
-        replace(whole.lines[0], seconds=each, latencies={"write_p99": 10 * each})
-        for each in seconds
-    ]
-    return replace(whole, lines=tuple(lines))
-
-
 def test_of_a_repeated_benchmark_the_rate_is_of_all_runs_and_warm_ups_are_left_out():
-    name = ("fillrandom[W1-X2]",)
-    load = replace(LOAD, benchmarks=name, measured=name)
+    load = of("fillrandom[W1-X2]")
     found = trial_metrics(repeated(9.0, 1.0, 3.0), SETTLED_LOG, ENDED, load, DEFAULTS)
     assert found["rate"] == 200_000 / 4.0
     assert found["load_time"] == 13.0
     assert found["write_p99"] == 20.0
     # Three times as many draws of as many keys.
     assert found["sa"] == pytest.approx(int(38.53 * 2**20) / (95_021 * 1040), rel=1e-3)
-
-
-def test_a_run_that_is_missing_of_a_repeated_benchmark_is_a_missing_measurement():
-    name = ("fillrandom[X3]",)
-    load = replace(LOAD, benchmarks=name, measured=name)
-    with pytest.raises(MissingMeasurement, match="2 of 3 lines for fillrandom"):
-        trial_metrics(repeated(1.0, 2.0), SETTLED_LOG, ENDED, load, DEFAULTS)
-
-
-def test_what_a_scan_must_tell_is_left_out():
-    found = trial_metrics(output(WAITED), SETTLED_LOG, ENDED, LOAD, DEFAULTS, with_sa=False)
-    assert "sa" not in found and found["lsm_bytes"] == int(38.53 * 2**20)
 
 
 def test_each_column_family_has_write_buffers_of_its_own():
@@ -218,21 +170,15 @@ def test_each_column_family_has_write_buffers_of_its_own():
 
 def test_a_run_that_was_cut_off_gives_a_lower_bound_of_time_and_an_upper_one_of_rate():
     log = RocksdbLog(opened=100.5, tickers={"bytes.written": 1000, "flush.write.bytes": 1500})
-    found = censored_metrics(log, ENDED, 100.0, LOAD, DEFAULTS)
+    found = censored_metrics(log, ENDED, LOAD, DEFAULTS)
     assert found["time"] == pytest.approx(9.0)
     assert found["rate"] == pytest.approx(100_000 / 9.0)
     assert found["waf_partial"] == 1.5
     assert not found.keys() & {"waf", "sa", "load_time"}
-
-
-def test_the_rate_of_a_load_that_was_over_when_cut_off_is_its_own():
-    log = RocksdbLog(opened=100.0, load_ended=102.0)
-    assert censored_metrics(log, ENDED, 100.0, LOAD, DEFAULTS)["rate"] == 50_000
-
-
-def test_a_cut_off_sequence_of_benchmarks_has_no_bound_of_its_rate():
-    both = replace(LOAD, benchmarks=("fillrandom", "overwrite"))
-    assert "rate" not in censored_metrics(RocksdbLog(), ENDED, 100.0, both, DEFAULTS)
+    over = RocksdbLog(opened=100.0, load_ended=102.0)
+    assert censored_metrics(over, ENDED, LOAD, DEFAULTS)["rate"] == 50_000
+    several = of("fillrandom", "overwrite")
+    assert "rate" not in censored_metrics(RocksdbLog(), ENDED, several, DEFAULTS)
 
 
 SMALL = {"write_buffer_size": 8 * 2**20}
@@ -328,17 +274,21 @@ def test_counters_add_up_to_what_the_kernel_wrote_for_the_process(space: str, me
     assert kept.ended.device_bytes <= 1.3 * (stored + counters["wal.bytes"]) + 16 * 2**20
 
 
-def test_files_count_where_rocksdb_does_not_count_what_another_thread_wrote():
-    for at_rest in (True, False):
-        assert stored_bytes(16, RocksdbLog(created_bytes=1000), at_rest=at_rest) == 1000
-        assert stored_bytes(1000, RocksdbLog(created_bytes=990), at_rest=at_rest) == 1000
-        assert stored_bytes(1000, RocksdbLog(), at_rest=at_rest) == 1000
-
-
-def test_files_that_came_after_the_counters_count_where_nobody_waits_for_rest():
-    late = RocksdbLog(created_bytes=1010)
-    assert stored_bytes(1000, late, at_rest=False) == 1010
-    assert stored_bytes(1000, late, at_rest=True) == 1000  # files are a little more than blocks
+@pytest.mark.parametrize(
+    ("counted", "files", "at_rest", "stored"),
+    [
+        (16, 1000, True, 1000),  # what another thread wrote RocksDB does not count
+        (16, 1000, False, 1000),
+        (1000, 990, True, 1000),
+        (1000, 990, False, 1000),
+        (1000, 0, True, 1000),
+        (1000, 0, False, 1000),
+        (1000, 1010, False, 1010),  # where nobody waits for rest some came after the counters
+        (1000, 1010, True, 1000),  # files are a little more than blocks
+    ],
+)
+def test_files_count_where_they_are_more(counted: int, files: int, at_rest: bool, stored: int):
+    assert stored_bytes(counted, RocksdbLog(created_bytes=files), at_rest=at_rest) == stored
 
 
 def test_a_real_compaction_that_ended_after_the_counters_counts():
@@ -357,6 +307,6 @@ def test_a_real_compaction_that_ended_after_the_counters_counts():
 def test_a_log_whose_files_have_no_size_measures_nothing():
     told = RocksdbLog(lacking={("table_file_creation", "file_size"): 3})
     with pytest.raises(MissingMeasurement, match="3 table_file_creation events without file_size"):
-        metrics("load_default_settle_wait", log=told)
+        metrics(WAITED, log=told)
     levels = RocksdbLog(lacking={("compaction_finished", "output_level"): 3})
     assert stored_bytes(1000, levels, at_rest=True) == 1000

@@ -25,13 +25,10 @@ from sampler.workload.metric_table import (
 )
 from sampler.workload.workload import Command, Prepare, Workload
 from sampler.workload.workload_file import load_workload, why_unread
-from tests.support.sampler.real_runs import tiny_plan
+from tests.support.sampler.real_runs import ended, tiny_plan
 
 SMALL: Configuration = {"write_buffer_size": 8 * 2**20}
-ENDED = EndedProcess(
-    ending=Ending.EXIT, status=0, wall_seconds=2.0, cpu_seconds=1.0, peak_rss=0, device_bytes=0,
-    device_read_bytes=2**20,
-)  # fmt: skip
+ENDED = ended(device_read_bytes=2**20)
 
 
 @dataclass(frozen=True)
@@ -118,7 +115,7 @@ LINE = "readrandom : 20.0 micros/op {} ops/sec 0.2 seconds 1000 operations; ({} 
 
 
 @pytest.mark.parametrize(
-    ("printed", "ended", "cold", "why"),
+    ("printed", "process", "cold", "why"),
     [
         (LINE.format(50000, 1000), ENDED, True, ""),
         (LINE.format(50000, 600), ENDED, False, ""),
@@ -130,7 +127,7 @@ LINE = "readrandom : 20.0 micros/op {} ops/sec 0.2 seconds 1000 operations; ({} 
     ],
 )
 def test_a_figure_that_is_not_what_it_says_is_left_out_with_a_reason(
-    printed: str, ended: EndedProcess, cold: bool, why: str,
+    printed: str, process: EndedProcess, cold: bool, why: str,
     installed: InstalledDbBench, tmp_path: Path,
 ):  # fmt: skip
     plan = tiny_plan(installed)
@@ -138,7 +135,7 @@ def test_a_figure_that_is_not_what_it_says_is_left_out_with_a_reason(
     reading.outputs.mkdir()
     (reading.outputs / "stdout").write_text(printed)
     measured = Outcome(state=TrialState.DONE, metrics={"waf": 1.0}, bench_seconds=1.0)
-    outcome = reading.finish(ended, measured)
+    outcome = reading.finish(process, measured)
     assert (outcome.state, outcome.bench_seconds) == (TrialState.DONE, 3.0)
     found = {} if why else {"read_present" + cold * COLD: 50000.0}
     assert outcome.metrics == {"waf": 1.0, **found}
@@ -158,7 +155,7 @@ def test_a_tree_that_is_not_in_memory_is_said_to_be_read_from_the_device(
 
 
 def rounds_of(
-    rates: list[float], plan: BenchPlan, folder: Path, ended: EndedProcess = ENDED
+    rates: list[float], plan: BenchPlan, folder: Path, process: EndedProcess = ENDED
 ) -> Outcome:
     """The outcome after rounds that printed these rates; 0.0: a round that printed nothing."""
     outcome = Outcome(state=TrialState.DONE, metrics={"waf": 1.0})
@@ -166,7 +163,7 @@ def rounds_of(
         reading = TreeRead(Path("x"), plan, SMALL, folder, "read_present", False, number)
         reading.outputs.mkdir()
         (reading.outputs / "stdout").write_text(LINE.format(int(rate), 1000) * bool(rate))
-        outcome = reading.finish(ended, outcome)
+        outcome = reading.finish(process, outcome)
     return outcome
 
 

@@ -1,6 +1,7 @@
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,23 +66,6 @@ def test_samsungs_loads_write_each_key_once_and_then_their_share(name: str, writ
     assert workload.distinct_keys(16) == pytest.approx(left * workload.num, rel=1e-3)
 
 
-def test_a_sequential_fill_of_fewer_keys_leaves_fewer():
-    workload = Workload(
-        name="x", benchmarks=("fillseq", "overwrite"), num=1000, flags=(("writes", 100),)
-    )
-    assert workload.user_bytes() == 2 * 100 * 1040
-    assert workload.distinct_keys(1) == pytest.approx(100 + 900 * (1 - (1 - 1 / 1000) ** 100))
-
-
-@pytest.mark.parametrize("name", ["prepare", "command", "trace_until"])
-def test_null_is_no_table_and_no_number(name: str):
-    document = (
-        {"name": "w", "trace": "t", name: None} if "trace" in name else {"name": "w", name: None}
-    )
-    with pytest.raises(InputError, match=rf"workload\.{name}: is null"):
-        workload_from_document(document)
-
-
 @pytest.mark.parametrize("file", BAD, ids=lambda file: file.stem)
 def test_a_wrong_workload_is_refused_in_one_line_that_names_field_and_mend(file: Path):
     expected = file.read_text().splitlines()[0].removeprefix("# error: ")
@@ -109,16 +93,23 @@ def test_a_command_takes_the_place_of_db_bench():
     assert workload.scale == 1
 
 
-def test_a_command_beside_fields_of_db_bench_is_refused():
-    document = {"name": "w", "num": 5, "command": {"argv": ["a"]}}
-    with pytest.raises(InputError, match=r"workload\.num"):
-        workload_from_document(document)
-
-
-def test_an_option_of_rocksdb_among_the_flags_is_refused_because_db_bench_would_ignore_it():
-    document = {"name": "w", "flags": {"write_buffer_size": 8388608}}
-    with pytest.raises(InputError, match=r"flags\.write_buffer_size"):
-        workload_from_document(document)
+@pytest.mark.parametrize(
+    ("document", "field"),
+    [
+        ({"num": 5, "command": {"argv": ["a"]}}, "num"),
+        # db_bench would ignore an option of RocksDB among the flags.
+        ({"flags": {"write_buffer_size": 8388608}}, "flags.write_buffer_size"),
+        ({"benchmarks": ["readrandomwriterandom"], "flags": {"readwritepercent": "half"}},
+         "flags.readwritepercent"),
+        ({"prepare": None}, "prepare"),
+        ({"command": None}, "command"),
+        ({"trace": "t", "trace_until": None}, "trace_until"),
+    ],
+)  # fmt: skip
+def test_a_document_that_is_wrong_is_refused_by_its_field(document: dict[str, Any], field: str):
+    with pytest.raises(InputError) as refused:
+        workload_from_document({"name": "w", **document})
+    assert refused.value.field == f"workload.{field}"
 
 
 def test_what_a_preparation_does_not_say_is_the_workload_s():
@@ -153,45 +144,54 @@ def test_a_bound_of_operations_counts_those_that_are_asked_for():
     assert replace(reads, flags=()).operations(1) == 60_000
 
 
-def test_a_share_of_reads_that_is_no_number_is_refused():
-    flags = {"readwritepercent": "half"}
-    document = {"name": "w", "benchmarks": ["readrandomwriterandom"], "flags": flags}
-    with pytest.raises(InputError, match=r"flags\.readwritepercent"):
-        workload_from_document(document)
-
-
 def test_threads_come_from_the_configuration_where_it_has_them():
     workload = Workload(name="w", threads=2)
     assert workload.threads_of({}) == 2
     assert workload.threads_of({"threads": 4}) == 4
 
 
-def test_random_writes_leave_63_percent_of_the_keys():
-    workload = Workload(name="w", num=100_000)
-    assert workload.distinct_keys(1) == pytest.approx(63_212, abs=2)
-    assert workload.distinct_keys(2) == pytest.approx(86_467, abs=2)
-    assert workload.distinct_user_bytes(1) == workload.distinct_keys(1) * 1040
+def left(*benchmarks: str, threads: int = 1, written: float | None = None, **fields: Any) -> float:
+    """The keys that a load of 1,000 keys leaves."""
+    load = Workload(name="w", benchmarks=benchmarks, **{"num": 1000, **fields})
+    return load.distinct_keys(threads, written)
 
 
-def test_a_sequential_fill_leaves_every_key_whatever_follows():
-    workload = Workload(name="w", num=1000, benchmarks=("fillseq", "overwrite"))
-    assert workload.distinct_keys(4) == 1000
+def test_expected_numbers_of_distinct_keys():
+    # Random writes leave 63 percent of the keys, and overwrites add to them.
+    once, twice = left("fillrandom"), left("fillrandom", threads=2)
+    assert once == pytest.approx(632.3, abs=0.1) and twice == pytest.approx(864.8, abs=0.1)
+    assert left("fillrandom", "overwrite") == twice
+    assert left("fillrandom", num=1) == 1.0
+    # A sequential fill leaves every key that it writes, whatever follows.
+    assert left("fillseq", "overwrite", threads=4) == 1000
+    part = 100 + 900 * (1 - (1 - 1 / 1000) ** 100)
+    assert left("fillseq", "overwrite", flags=(("writes", 100),)) == pytest.approx(part)
+    # Deletes are not counted, reads leave nothing, and batches are whole.
+    assert left("fillrandom", "deleterandom", written=2000) == once
+    assert left("readrandom") == 0.0
+    assert left("fillbatch", num=2500) == 2000
 
 
-def test_overwrites_add_to_the_distinct_keys_of_a_random_fill():
-    once = Workload(name="w", num=1000)
-    twice = replace(once, benchmarks=("fillrandom", "overwrite"))
-    assert twice.distinct_keys(1) == once.distinct_keys(2) > once.distinct_keys(1)
+def test_what_was_counted_says_how_much_a_load_wrote_that_is_not_known_before():
+    counted = pytest.approx(1000 * -math.expm1(-3), rel=1e-3)
+    assert left("fillrandom", "overwrite", written=3000, flags=(("duration", 3),)) == counted
+    assert left("fillrandom", "readwhilewriting", written=3000) == counted
+    assert left("fillrandom", "overwrite", written=3000) == left("fillrandom", "overwrite")
+    # A sequential fill is not counted twice beside writes of unknown number.
+    assert left("fillseq", "readwhilewriting", threads=2, written=2500) == 1000
+    found = left("fillseq", "readwhilewriting", threads=2, written=700, flags=(("writes", 100),))
+    assert found == pytest.approx(100 + 900 * (1 - (1 - 1 / 1000) ** 500))
 
 
-def test_a_mixture_writes_the_share_that_does_not_read():
-    mixed = Workload(
-        name="w",
-        num=1000,
-        benchmarks=("readrandomwriterandom",),
-        flags=(("readwritepercent", 75),),
-    )
-    assert mixed.user_bytes() == 250 * 1040
+def test_bytes_that_a_load_writes():
+    def user_bytes(*benchmarks: str, num: int = 1000, **flags: int) -> int:
+        given = tuple(flags.items())
+        return Workload(name="w", num=num, benchmarks=benchmarks, flags=given).user_bytes()
+
+    assert user_bytes("readrandomwriterandom", readwritepercent=75) == 250 * 1040
+    assert user_bytes("fillrandom", reads=10, writes=300) == 300 * 1040
+    assert user_bytes("fillseq", "overwrite", writes=100) == 2 * 100 * 1040
+    assert user_bytes("fillbatch", num=2500) == 2000 * 1040
 
 
 @pytest.mark.parametrize("benchmark", ["readrandomwriterandom", "updaterandom"])
@@ -215,54 +215,10 @@ def test_what_reads_and_writes_in_turn_does_the_larger_number_of_both(
     assert load.operations(2) == 2 * operations
 
 
-def test_reads_do_not_count_what_only_writes():
-    flags = (("reads", 10), ("writes", 300))
-    fill = Workload(name="w", num=1000, flags=flags)
-    assert (fill.user_bytes(), fill.operations(1)) == (300 * 1040, 300)
-
-
 def test_mixed_quick_writes_12_500_of_its_25_000_operations_in_each_thread():
     mixed = load_workload("mixed-quick")
     assert mixed.user_bytes() == (50_000 + 12_500) * 1040
     assert mixed.distinct_keys(2) == pytest.approx(50_000 * -math.expm1(-2.5), rel=1e-4)
-
-
-def test_what_was_counted_says_how_much_a_load_wrote_that_is_not_known_before():
-    whole = Workload(name="w", num=1000, benchmarks=("fillrandom", "overwrite"))
-    timed = replace(whole, flags=(("duration", 3),))
-    writing = replace(whole, benchmarks=("fillrandom", "readwhilewriting"))
-    for load in (timed, writing):
-        assert load.distinct_keys(1, written=3000) == pytest.approx(
-            1000 * -math.expm1(-3), rel=1e-3
-        )
-    assert whole.distinct_keys(1, written=3000) == whole.distinct_keys(1)
-
-
-def test_a_sequential_fill_is_not_counted_twice_beside_writes_of_unknown_number():
-    load = Workload(name="w", num=1000, benchmarks=("fillseq", "readwhilewriting"), threads=2)
-    part = replace(load, flags=(("writes", 100),))
-    assert load.distinct_keys(2, written=2500) == 1000
-    expected = 100 + 900 * (1 - (1 - 1 / 1000) ** 500)
-    assert part.distinct_keys(2, written=700) == pytest.approx(expected)
-
-
-def test_deletes_are_not_counted_as_writes():
-    load = Workload(name="w", num=1000, benchmarks=("fillrandom", "deleterandom"))
-    assert load.distinct_keys(1, written=2000) == load.distinct_keys(1)
-
-
-def test_fills_in_batches_write_whole_batches():
-    load = Workload(name="w", num=2500, benchmarks=("fillbatch",))
-    assert load.user_bytes() == 2000 * 1040
-    assert load.distinct_keys(1) == 2000
-
-
-def test_reads_leave_nothing():
-    assert Workload(name="w", benchmarks=("readrandom",)).distinct_keys(1) == 0.0
-
-
-def test_a_load_of_one_key_leaves_one_key():
-    assert Workload(name="w", num=1).distinct_keys(1) == 1.0
 
 
 def test_the_least_load_is_16_times_the_write_buffers_at_their_scale():

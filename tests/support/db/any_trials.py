@@ -47,6 +47,7 @@ any_trial = st.builds(
     seed=st.integers(0, 2**63 - 1),
     configuration=configurations,
     digest=texts,
+    point=st.none() | st.dictionaries(names, floats, max_size=4),
     subject=st.none() | st.integers(1, 10**6),
     why=texts,
     basis=st.none() | st.sampled_from(Basis),

@@ -1,18 +1,23 @@
-"""A database with the tables of an earlier version."""
+"""A database with the tables of the last release."""
 
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import Engine
 
 from db.connection.engine import writing
-from db.connection.migrate import current
+from db.connection.migrate import REVISION_TABLE, upgrade_tables
+
+RELEASED = "0005"
+_UNDONE = (
+    "CREATE TABLE turn AS SELECT * FROM leader",
+    *(f"DROP TABLE {name}" for name in ("leader", "delivery", "webhook", "workload")),
+    "ALTER TABLE trial DROP COLUMN basis",
+    "ALTER TABLE job DROP COLUMN kind",
+    f"UPDATE {REVISION_TABLE} SET version_num = '{RELEASED}'",
+)
 
 
-def move(engine: Engine, revision: str) -> None:
-    """Makes the tables of a revision, or takes back the steps after it."""
-    config = Config()
-    config.set_main_option("script_location", "db:migrations")
-    config.set_main_option("path_separator", "newline")
+def as_released(engine: Engine) -> None:
+    """Takes back what came since; the rows of the tables that it had stay."""
+    upgrade_tables(engine)
     with writing(engine) as connection:
-        config.attributes["connection"] = connection
-        (command.upgrade if current(engine) is None else command.downgrade)(config, revision)
+        for statement in _UNDONE:
+            connection.exec_driver_sql(statement)

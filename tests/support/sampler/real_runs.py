@@ -7,7 +7,7 @@ from pathlib import Path
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench
-from sampler.bench.outcome import EndedProcess, Outcome, TrialState
+from sampler.bench.outcome import EndedProcess, Ending, Outcome, TrialState
 from sampler.rocksdb.parameters import Value
 from sampler.space.latent import decode, draw
 from sampler.space.space import Configuration, Space, memory_bytes
@@ -17,6 +17,15 @@ from tests.support import DATA
 
 OUTPUTS = DATA / "db_bench_outputs"
 TINY = Workload(name="tiny", num=2_000, settle="none", scale=64, timeout_seconds=60)
+
+
+def ended(**changed: object) -> EndedProcess:
+    """A process that ended well after 2 s, or otherwise."""
+    usual = {
+        "ending": Ending.EXIT, "status": 0, "began": 100.0, "wall_seconds": 2.0,
+        "cpu_seconds": 1.0, "peak_rss": 0, "device_bytes": 0,
+    }  # fmt: skip
+    return EndedProcess(**{**usual, **changed})  # type: ignore[arg-type]
 
 
 def tiny_plan(installed: InstalledDbBench, space: str = "default", **load: object) -> BenchPlan:
@@ -57,9 +66,7 @@ class Keeping(DbBench):
 
     kept: list[Kept] = field(default_factory=list)
 
-    def harvest(
-        self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
-    ) -> Outcome:
+    def harvest(self, configuration: Configuration, folder: Path, ended: EndedProcess) -> Outcome:
         database = folder / "db"
         files = [path for kind in ("*.sst", "*.blob") for path in database.glob(kind)]
         log = database / "LOG"
@@ -72,7 +79,7 @@ class Keeping(DbBench):
                 live_files={path.name: path.stat().st_size for path in files},
             )
         )
-        return super().harvest(configuration, folder, ended, began)
+        return super().harvest(configuration, folder, ended)
 
 
 def at_baseline_of(installed: InstalledDbBench, space: str) -> Space:

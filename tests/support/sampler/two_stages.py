@@ -66,10 +66,8 @@ class TwoStages(Benchmark):
         del configuration
         return Filling(self.first, folder, self.shared)
 
-    def harvest(
-        self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
-    ) -> Outcome:
-        del configuration, began
+    def harvest(self, configuration: Configuration, folder: Path, ended: EndedProcess) -> Outcome:
+        del configuration
         seconds = ended.wall_seconds
         problem = ending_problem(ended, (folder / "stderr").read_text())
         if ended.ending is Ending.CUTOFF:

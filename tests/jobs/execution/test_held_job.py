@@ -1,18 +1,19 @@
-"""A controller that computes for longer than its lease holds keeps the job."""
+"""A job in the hands of one process: it keeps the lease, and waits for a database that is away."""
 
 import threading
 from collections.abc import Callable
 from datetime import datetime
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, create_engine
+from sqlalchemy.exc import OperationalError
 
 from db.jobs.job_store import JobStore
 from db.leases import LeaseHeld, acquire, this_process_name
 from db.schema.job_row import JobState
 from db.trials.trial_log import WAITS_FOR
 from jobs.execution import held_job
-from jobs.execution.held_job import renewed_meanwhile
+from jobs.execution.held_job import Retry, renewed_meanwhile
 from tests.support.jobs.service_desk import wait_until
 
 ANOTHER = "elsewhere:another-boot:1:4711:99"
@@ -100,3 +101,37 @@ class NobodyWatches:
 
     def __getattr__(self, name: str) -> Callable[..., None]:
         return lambda *_, **__: None
+
+
+def failing(*reasons: str) -> Callable[[], str]:
+    """An action that meets the reasons one after the other, and then ends well."""
+    left = list(reasons)
+
+    def action() -> str:
+        if left:
+            raise OperationalError("SELECT 1", None, Exception(left.pop(0)))
+        return "done"
+
+    return action
+
+
+def told_of(action: Callable[[], str]) -> list[str]:
+    """What is said until the action has ended; nothing connects, and nothing waits."""
+    told: list[str] = []
+    engine = create_engine("postgresql+psycopg://tuner:not-to-be-told@127.0.0.1/none")
+    retry = Retry(engine, pause=lambda _: None, told=told.append)
+    assert retry(action) == "done"
+    return told
+
+
+def test_each_reason_of_an_outage_is_told_once():
+    assert told_of(failing("ended", "ended", "full", "ended", "full")) == [
+        "the database does not answer; finished trials are kept in memory",
+        "database error: ended",
+        "database error: full",
+        "the database answers again",
+    ]
+
+
+def test_nothing_is_told_of_a_database_that_answers():
+    assert told_of(failing()) == []

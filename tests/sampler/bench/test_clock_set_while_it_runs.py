@@ -3,22 +3,15 @@
 import pytest
 
 from sampler.bench import process
-from sampler.bench.outcome import EndedProcess, Ending, TrialState, clock_problem
-from tests.support.sampler.real_runs import Measure
-
-
-def ran(wall_seconds: float, clock_set_by: float) -> EndedProcess:
-    return EndedProcess(
-        ending=Ending.EXIT, status=0, wall_seconds=wall_seconds, cpu_seconds=1.0, peak_rss=1,
-        device_bytes=0, clock_set_by=clock_set_by,
-    )  # fmt: skip
+from sampler.bench.outcome import TrialState, clock_problem
+from tests.support.sampler.real_runs import Measure, ended
 
 
 @pytest.mark.parametrize(
     ("by", "wrong"), [(0.0, False), (0.1, False), (-0.1, False), (-0.12, True), (3600, True)]
 )
 def test_a_clock_that_was_set_is_told(by: float, wrong: bool):
-    said = clock_problem(ran(10, by))
+    said = clock_problem(ended(clock_set_by=by))
     assert (said is not None) is wrong
     if said:
         assert f"jumped by {by:+,.1f} s" in said

@@ -1,13 +1,23 @@
-"""KIOXIA's tuning guide: its worked example, its levels, its limits."""
+"""KIOXIA's tuning guide: its worked example, its levels, its limits, and its OPTIONS files."""
 
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sampler.bench.bench_plan import unmet_values
+from sampler.bench.installed import InstalledDbBench, newest_options, try_options
 from sampler.common.errors import InputError, InputErrors
+from sampler.rocksdb.option_values import read_values
+from sampler.rocksdb.options_file import CF, DB, parse_options
+from sampler.rocksdb.parameters import catalogue
 from sampler.space.kioxia_guide import (
+    COUNTERPARTS,
+    PRESET,
+    WITHOUT_COUNTERPART,
     GuideRequest,
     Planned,
     compute_guide,
@@ -15,21 +25,25 @@ from sampler.space.kioxia_guide import (
     guide_cautions,
     levels_for,
     read_planned,
-    settings,
+    rocksdb_text,
+    rocksdb_values,
+    trocksdb_text,
     whole,
-)
+)  # fmt: skip
 from sampler.space.starting_points import guide_values, planned_for
 from sampler.workload.workload import Workload
 
 EXAMPLE = Planned(
     keys=8_000_000_000, key_size=20, value_size=800, cpu_threads=48, memory=128_000_000_000
 )
+LARGE = replace(EXAMPLE, cpu_threads=256, value_size=20_000_000)
+SMALL = replace(EXAMPLE, cpu_threads=1, keys=1000, memory=1)
 MB = 10**6
 
 
 def test_the_worked_example_of_24_cores_and_8_billion_pairs_of_20_and_800_bytes():
     found = compute_guide(EXAMPLE)
-    assert settings(found) | {"cache_size": 0} == {
+    assert {**found.settings} | {"cache_size": 0} == {
         "max_background_jobs": 48,
         "num_threads": 48,
         "max_write_buffer_number": 13,
@@ -44,16 +58,16 @@ def test_the_worked_example_of_24_cores_and_8_billion_pairs_of_20_and_800_bytes(
         "cache_size": 0,
     }
     # Figure 4, and "2.1 GB of DRAM used for write buffers, leaving ~100 GB for DRAM cache".
-    assert (found.key_files, found.value_files, found.keys_per_file) == (40_000, 40_000, 200_000)
+    assert (found.files, found.keys_per_file) == (40_000, 200_000)
     assert found.memtables == 2_184 * MB
-    assert found.cache_size == pytest.approx(100e9, rel=0.01)
-    assert found.num_levels == 7
+    assert found.settings["cache_size"] == pytest.approx(100e9, rel=0.01)
+    assert rocksdb_values(found)["num_levels"] == 7
     assert guide_cautions(found) == ()
 
 
 def test_the_levels_of_figure_5():
     levels = compute_guide(EXAMPLE).levels
-    assert [(each.number, each.files, each.size) for each in levels] == [
+    assert [(each.level, each.files, each.bytes) for each in levels] == [
         (1, 8, 64_000_000),
         (2, 64, 512_000_000),
         (3, 512, 4_096_000_000),
@@ -67,15 +81,14 @@ def test_the_levels_of_figure_5():
 
 def test_the_guide_s_own_edge_of_256_threads_and_values_of_150_000_bytes():
     found = compute_guide(replace(EXAMPLE, cpu_threads=256, value_size=150_000))
-    assert found.max_write_buffer_number == 65
-    assert found.write_buffer_size == pytest.approx(30e9, rel=0.01)
+    assert found.settings["max_write_buffer_number"] == 65
+    assert found.settings["write_buffer_size"] == pytest.approx(30e9, rel=0.01)
     assert found.memtables == pytest.approx(1_950e9, rel=0.01)
     assert [each.setting for each in guide_cautions(found)] == ["write_buffer_size"]
     assert "more than the memory of 128 GB" in guide_cautions(found)[0].text
     # "values such as 3 GB: each write buffer is 600,000 GB"
-    assert compute_guide(
-        replace(EXAMPLE, value_size=3 * 10**9)
-    ).write_buffer_size == pytest.approx(6e14)
+    huge = compute_guide(replace(EXAMPLE, value_size=3 * 10**9)).settings
+    assert huge["write_buffer_size"] == pytest.approx(6e14)
 
 
 @pytest.mark.parametrize(
@@ -125,16 +138,19 @@ def test_whatever_is_planned_has_room(
     planned = Planned(keys=keys, key_size=key_size, value_size=value_size, cpu_threads=threads,
                       memory=10**11, open_files=files)  # fmt: skip
     found = compute_guide(planned)
-    assert found.keys_per_file * found.key_files >= keys
-    assert found.target_file_size_base >= found.keys_per_file * (key_size + 20)
-    assert found.write_buffer_size == found.target_file_size_base + found.vlogfile_max_size
-    assert 4 < found.level0_slowdown_writes_trigger <= found.level0_stop_writes_trigger
-    assert found.max_write_buffer_number >= 2
+    tuned, memtables = found.settings, found.memtables
+    assert found.keys_per_file * found.files >= keys
+    assert tuned["target_file_size_base"] >= found.keys_per_file * (key_size + 20)
+    both = tuned["target_file_size_base"] + tuned["vlogfile_max_size"]
+    assert tuned["write_buffer_size"] == both
+    slowdown, stop = (tuned[f"level0_{name}_writes_trigger"] for name in ("slowdown", "stop"))
+    assert 4 < slowdown <= stop
+    assert tuned["max_write_buffer_number"] >= 2
     room, size = whole(found.levels)
     needed = -(-keys // found.keys_per_file)
     assert room >= needed and size >= keys * (key_size + 20)
     assert whole(found.levels[:-1])[0] < needed
-    assert found.cache_size + found.memtables <= max(planned.memory, found.memtables)
+    assert tuned["cache_size"] + memtables <= max(planned.memory, memtables)
     guide_cautions(found)
 
 
@@ -207,3 +223,68 @@ def test_where_nothing_is_kept_apart_what_is_for_keys_alone_is_left_out():
         *(name for name in both if "blob" in name),
     }  # fmt: skip
     assert "cache_size" not in both
+
+
+def test_the_file_for_trocksdb_holds_the_worked_example():
+    options = parse_options(trocksdb_text(compute_guide(EXAMPLE)))
+    assert options.get(DB, "max_background_jobs") == "48"
+    shown = {name: options.get(CF, name) for name in (
+        "max_write_buffer_number", "level0_file_num_compaction_trigger",
+        "level0_slowdown_writes_trigger", "level0_stop_writes_trigger", "target_file_size_base",
+        "max_bytes_for_level_base", "max_bytes_for_level_multiplier", "write_buffer_size",
+        "vlogfile_max_size",
+    )}  # fmt: skip
+    assert list(shown.values()) == [
+        "13", "4", "36", "48", "8000000", "64000000", "8", "168000000", "160000000",
+    ]  # fmt: skip
+    assert options.get(CF, "ring_compression_style") == "kLZ4Compression"
+
+
+def test_every_option_of_trocksdb_is_translated_or_named_as_lost():
+    of_its_own = {*PRESET, "vlogfile_max_size"}
+    assert of_its_own == {*COUNTERPARTS, *WITHOUT_COUNTERPART}
+    text = rocksdb_text(compute_guide(EXAMPLE))
+    keys = parse_options(text).sections[CF].keys()
+    assert keys.isdisjoint(of_its_own)
+    assert set(COUNTERPARTS.values()) <= keys
+    assert all(name in text for name in WITHOUT_COUNTERPART)
+
+
+def test_both_files_say_what_they_are_for_and_what_they_cannot_hold():
+    for text in (trocksdb_text(compute_guide(LARGE)), rocksdb_text(compute_guide(LARGE))):
+        assert "# Set cache_size = 0 in the application" in text
+        assert "# Warning: write_buffer_size: " in text
+        assert "not measured" in text
+
+
+@pytest.mark.db_bench
+@pytest.mark.parametrize("planned", [EXAMPLE, LARGE, SMALL], ids=["example", "large", "small"])
+def test_the_real_db_bench_takes_the_translated_file(
+    installed: InstalledDbBench, tmp_path: Path, planned: Planned
+):
+    text = rocksdb_text(compute_guide(planned))
+    tried = try_options(installed.program, text, tmp_path)
+    assert tried.options is not None, tried.complaint
+    # RocksDB keeps write buffers within 64 KiB and 64 GiB, of which the file's warnings tell.
+    cut = [] if planned is EXAMPLE else ["write_buffer_size"]
+    changed = unmet_values(parse_options(text), tried.options, catalogue())
+    assert [each.split(":")[0] for each in changed] == cut
+
+
+@pytest.mark.db_bench
+def test_all_values_are_in_effect_and_go_to_blob_files(
+    installed: InstalledDbBench, tmp_path: Path
+):
+    file = tmp_path / "OPTIONS.ini"
+    file.write_text(rocksdb_text(compute_guide(EXAMPLE)))
+    argv = [f"--options_file={file}", f"--db={tmp_path / 'db'}", "--num=1000", "--value_size=800"]
+    command = [str(installed.program), *argv, "--benchmarks=fillseq,flush"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    written = newest_options(tmp_path / "db")
+    assert written is not None
+    values = {n: v for n, v in rocksdb_values(compute_guide(EXAMPLE)).items() if n != "cache_size"}
+    found = read_values(written, catalogue().values())
+    assert {name: found[name] for name in values} == values
+    blobs = sum(path.stat().st_size for path in tmp_path.glob("db/*.blob"))
+    tables = sum(path.stat().st_size for path in tmp_path.glob("db/*.sst"))
+    assert blobs > 5 * tables > 0
