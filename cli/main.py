@@ -82,8 +82,10 @@ class _Loaded(UserDict[str, Any]):
     """Commands by name, each imported as it is looked up."""
 
     def __getitem__(self, name: str) -> TyperCommand | TyperGroup:
-        loaded: TyperCommand | TyperGroup = self.data[name].load(name)
-        return loaded
+        found: LazyCommand | TyperCommand | TyperGroup = self.data[name]
+        if isinstance(found, LazyCommand):
+            found = self.data[name] = found.load(name)
+        return found
 
 
 def lazy_group(table: Mapping[str, LazyCommand]) -> type[TyperGroup]:

@@ -1,4 +1,4 @@
-"""Why a winner is better, as a typed document: a part of result.json.
+"""What models say as typed documents: why a winner is better, how metrics depend on parameters.
 
 Fields with a default are those that results of earlier versions lack.
 """
@@ -123,3 +123,43 @@ class Explanation(DocumentPart):
     def fewer(self) -> FewestChanges | None:
         """The fewest changes, where these are fewer than the winner's."""
         return self.minimal if self.minimal and self.minimal.dropped else None
+
+
+class DependenceCurve(BaseModel):
+    """Effect of a parameter on a metric, averaged over all other parameters."""
+
+    parameter: str
+    metric: str
+    share: float = Field(description="Share of the variance over the whole space, without pairs.")
+    effect: list[float] = Field(
+        description="Effect of each setting, in percent against the mean of all settings."
+    )
+    low: list[float] = Field(description="Lower end of the 95% interval, if the models are right.")
+    high: list[float]
+
+
+class PairTogether(BaseModel):
+    """Interaction of two parameters in a metric, beyond their single effects."""
+
+    parameters: list[str]
+    metric: str
+    share: float = Field(description="Share of the variance over the whole space.")
+    beyond: list[list[float]] = Field(
+        description="Effect in percent: a row per setting of the first parameter, a column per "
+        "setting of the second."
+    )
+
+
+class Dependence(BaseModel):
+    """Dependence of metrics on parameters, predicted by models of all trials."""
+
+    trials: int = Field(description="Number of trials that the models learned from.")
+    unexplained: dict[str, float] = Field(
+        description="By metric, the share of the variance that no setting explains."
+    )
+    settings: dict[str, list[Any]] = Field(
+        description="By parameter, the settings that represent its range. If the range depends on "
+        "other parameters, those are at the baseline."
+    )
+    curves: list[DependenceCurve] = Field(description="Largest share first.")
+    pairs: list[PairTogether] = Field(description="Strongest first.")

@@ -1,4 +1,4 @@
-"""Why a winner is better, by the models of its job: a path, the fewest changes, and a document.
+"""What the models of a job say: why a winner is better, and how metrics depend on parameters.
 
 The models learn from all trials of the job; where these are too few, a winner is not explained.
 """
@@ -6,25 +6,29 @@ The models learn from all trials of the job; where these are too few, a winner i
 import itertools
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from models import Floats
-from models.gaussian_process.effects import LEAST_JUDGED
+from models.gaussian_process.effects import LEAST_JUDGED, Grid, MarginalEffects
 from models.gaussian_process.process import one_thread
 from optimizer.budget.budget import LEAST_TRIALS, apart, divide
 from optimizer.evaluation.evaluation import Evaluation, rank_value
 from optimizer.explained import (
+    Dependence,
+    DependenceCurve,
     Estimate,
     Explanation,
     FewestChanges,
+    PairTogether,
     PathStep,
     SteppedOption,
 )
 from optimizer.strategies.changes import Changes, Names, fewest_changes, moves_from, path_of
-from optimizer.surrogate.job_model import FIRST, MEMBERS, ensemble_of
+from optimizer.surrogate.job_model import FIRST, MEMBERS, JobModel, ensemble_of, job_surrogate
 from optimizer.surrogate.predictions import PredictedChanges
 from optimizer.surrogate.training_data import (
     TEACHING,
@@ -35,6 +39,8 @@ from optimizer.surrogate.training_data import (
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import History
 from sampler.bench.outcome import TrialState
+from sampler.rocksdb.parameters import Value
+from sampler.space.latent import SPECIAL_SHARE, decode
 from sampler.space.space import Configuration, holding
 
 # What counts as noise is at least and at most this share of the winner's gain.
@@ -343,3 +349,94 @@ def distinct_configurations(problem: Problem, history: History) -> int:
     """How many configurations ended well at the search's load, the baseline left out."""
     trials = (trial for trial in history if not apart(problem, trial))
     return len({t.digest for t in trials if t.state is TrialState.DONE and not t.is_baseline})
+
+
+_SIGMAS = 1.96
+_MOST_PAIRS = 20
+
+
+@one_thread()
+def dependences(evaluation: Evaluation) -> Dependence | None:
+    """Learns the models, and asks them about every parameter and pair; None: too little is known.
+
+    A run of the baseline has ended well.
+    """
+    problem = evaluation.problem
+    names = tuple(n for n in problem.space.names if n not in problem.space.unsearched)
+    metrics = list(dict.fromkeys(term.metric for term in problem.objective.terms))
+    surrogate = job_surrogate(evaluation, names)
+    if surrogate is None:
+        return None
+    grids = surrogate.layout.grids()
+    found = [_of_metric(surrogate, metric, grids) for metric in metrics]
+    components = {name: each.process.components for name, each in surrogate.metrics.items()}
+    return Dependence(
+        trials=len(surrogate.data.numbers),
+        unexplained={name: min(1.0, components[name].noise) for name in metrics},
+        settings={n: _values(problem, n, g) for n, g in zip(names, grids, strict=True)},
+        curves=sorted(chain(*(each[0] for each in found)), key=lambda each: -each.share),
+        pairs=sorted(chain(*(each[1] for each in found)), key=lambda each: -each.share)[
+            :_MOST_PAIRS
+        ],
+    )
+
+
+def _of_metric(
+    surrogate: JobModel, metric: str, grids: Sequence[Grid]
+) -> tuple[list[DependenceCurve], list[PairTogether]]:
+    process = surrogate.metrics[metric].process
+    effects = MarginalEffects(process, surrogate.known_settings(metric), grids)
+    names = surrogate.layout.names
+    mains = [effects.main(column) for column in range(len(names))]
+    pairs = [each for each in effects.pairs() if each.variance > 0]
+    whole = sum(each.variance for each in mains) + sum(each.variance for each in pairs)
+    if not whole > 0:
+        return [], []
+    logarithmic = metric in surrogate.data.logarithmic
+    level = abs(process.mean) or 1.0
+
+    def percent(moved: Floats) -> list[Any]:
+        moved = np.expm1(np.minimum(moved, 50.0)) if logarithmic else moved / level
+        found: list[Any] = np.asarray(100.0 * moved).tolist()
+        return found
+
+    curves = [
+        DependenceCurve(
+            parameter=name,
+            metric=metric,
+            share=main.variance / whole,
+            effect=percent(main.expected),
+            low=percent(main.expected - _SIGMAS * main.deviation),
+            high=percent(main.expected + _SIGMAS * main.deviation),
+        )
+        for name, main in zip(names, mains, strict=True)
+        if main.variance > 0
+    ]
+    together = [
+        PairTogether(
+            parameters=[names[column] for column in pair.columns],
+            metric=metric,
+            share=pair.variance / whole,
+            beyond=percent(pair.beyond),
+        )
+        for pair in pairs
+    ]
+    return curves, together
+
+
+def _values(problem: Problem, name: str, grid: Grid) -> list[Value]:
+    """The values that a parameter's settings are while all others are at the baseline."""
+    parameter = problem.space.by_name[name]
+    level, position = grid.settings.level[:, 0], grid.settings.position[:, 0]
+    if not parameter.is_numeric:
+        return [parameter.values[place] for place in level]
+    found: list[Value] = []
+    for place, inside in zip(level, position, strict=True):
+        if place:
+            found.append(parameter.special[place - 1])
+            continue
+        low = SPECIAL_SHARE if parameter.special else 0.0
+        at = decode(problem.space, {name: low + (1 - low) * float(inside)}, memory=problem.memory)
+        # Where the baseline switches it off, only its place in the range can be told.
+        found.append(at.get(name, f"{100 * inside:.0f}% of its range"))
+    return found

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Query, Response
@@ -21,7 +22,7 @@ from api.schemas.job_schemas import JobChange, JobCreate
 from api.services.dependencies import Service, TunedJobDep
 from api.services.submission import findings_of_rest, take_clone, take_job
 from db.schema.job_row import JobKind, JobRow
-from jobs.specification.experiments import REQUESTS, ExperimentRequest, ProfileCheckRequest
+from jobs.specification.experiments import REQUESTS
 from jobs.specification.request import JobRequest, field_kind, typed
 from jobs.specification.specification import specification_from_document
 from optimizer.objective.objective import limit_words
@@ -35,7 +36,10 @@ from sampler.space.space_file import space_text
 
 _SHORT = 90
 Choice = tuple[str, str]
-_FIRST = ("trials", "minutes", "limits", "memory", "detect")
+Kind = Literal["choice", "whole", "number", "text", "lines", "list", "area", "check", "toml"]
+# What most jobs are asked by.
+_FIRST = ("workload", "space", "objective", "trials", "minutes", "limits", "memory", "detect")
+_KINDS: Mapping[str, Kind] = {"limits": "lines", "baseline_options": "area", "options": "area"}
 _BASELINES = [("library", "the library's defaults"), ("db_bench", "db_bench's defaults")]
 
 
@@ -44,8 +48,7 @@ class FormField:
     """One field."""
 
     name: str  # as the request has it, or the form alone
-    # What is written in it.
-    kind: Literal["choice", "whole", "number", "text", "lines", "list", "area", "check", "toml"]
+    kind: Kind  # what is written in it
     choices: Sequence[Choice] = ()  # (value, words) of a choice
     instead: str = ""  # the request's field that it fills in another way, where it is filled in
     request: type[BaseModel] = JobRequest
@@ -69,63 +72,58 @@ class FormField:
         return self.request.model_fields[name]
 
 
-def first_fields(service: Service) -> list[FormField]:
-    """What most jobs are asked by."""
-    spaces, objectives = _shipped()
-    workloads = [_choice(name, each.get("help")) for name, each in service.workloads.items()]
-    return [
-        FormField("workload", "choice", workloads),
-        FormField("space", "choice", spaces),
-        FormField("objective", "choice", objectives),
-        *(FormField(name, "lines" if name == "limits" else field_kind(name)) for name in _FIRST),
-    ]
+def form_fields(kind: JobKind, service: Service) -> tuple[list[FormField], list[FormField]]:
+    """The fields that are shown first, and the further ones: together all that a request has.
+
+    First are those that most tuning jobs are asked by, or those of an experiment alone, with what
+    it needs before the rest; further ones are asked for rarely, or are of several kinds.
+    """
+    request, choices = REQUESTS.get(kind, JobRequest), _choices(kind, service)
+    known = {
+        name: FormField(
+            name,
+            "choice" if name in choices else _KINDS.get(name) or field_kind(name, request),
+            choices.get(name, ()),
+            request=request,
+        )
+        for name in request.model_fields
+        if name != "kind"
+    }
+    if kind is JobKind.TUNE:
+        names: Sequence[str] = _FIRST
+        own = [FormField(f"own_{name}", "toml", instead=name) for name in ("space", "objective")]
+    else:
+        needed = sorted(known, key=lambda name: not request.model_fields[name].is_required())
+        names, own = [name for name in needed if name in request.__annotations__], []
+    first = [known.pop(name) for name in names]
+    further = list(known.values())
+    place = 1 + next((n for n, each in enumerate(further) if each.name == "drop_unknown"), 0)
+    return first, [*further[:place], *own, *further[place:]]
 
 
-def further_fields() -> list[FormField]:
-    """What is rarely asked for: all that a request has beside."""
-    known: dict[str, list[FormField]] = {
-        "strategy": [FormField("strategy", "choice", [(name, name) for name in STRATEGIES])],
-        "baseline": [FormField("baseline", "choice", _BASELINES)],
-        "baseline_options": [FormField("baseline_options", "area")],
-        "drop_unknown": [FormField("drop_unknown", "check"),
-                         FormField("own_space", "toml", instead="space"),
-                         FormField("own_objective", "toml", instead="objective")],
-    }  # fmt: skip
-    beside = {"workload", "space", "objective", *_FIRST}
-    return [
-        field
-        for name in JobRequest.model_fields
-        if name not in beside
-        for field in known.get(name, [FormField(name, field_kind(name))])
-    ]
-
-
-def experiment_fields(request: type[ExperimentRequest], service: Service) -> list[FormField]:
-    """Those of an experiment, what it needs first."""
-    names = [name for name in request.model_fields if name != "kind"]
-    names.sort(key=lambda name: not request.model_fields[name].is_required())
+def _choices(kind: JobKind, service: Service) -> dict[str, Sequence[Choice]]:
+    """The choices of the fields that have some."""
     workloads = [
         _choice(name, each.get("help"))
         for name, each in service.workloads.items()
         # Only what was uploaded can have the profile of its database.
-        if request is not ProfileCheckRequest or name not in service.registered
+        if kind is not JobKind.PROFILE_CHECK or name not in service.registered
     ]
-    known = {"options": FormField("options", "area", request=request),
-             "workload": FormField("workload", "choice", workloads, request=request)}  # fmt: skip
-    return [
-        known.get(name, FormField(name, field_kind(name, request), request=request))
-        for name in names
-    ]
+    if kind is not JobKind.TUNE:
+        return {"workload": workloads}
+    strategies = [(name, name) for name in STRATEGIES]
+    own = {"workload": workloads, "strategy": strategies, "baseline": _BASELINES}
+    return {**own, **_shipped()}
 
 
-def asked_by(form: Mapping[str, str], fields: Sequence[FormField]) -> dict[str, Any]:
+def asked_by(form: Mapping[str, str], kind: JobKind, service: Service) -> dict[str, Any]:
     """What a filled-in form asks for, as the interface's JSON would say it.
 
     What is left empty is not asked for. What is no number stays text, and is refused as such. A
     text that is not TOML is an InputError of its field.
     """
     found: dict[str, Any] = {}
-    for field in fields:
+    for field in chain(*form_fields(kind, service)):
         text = form.get(field.name, "")
         if field.kind not in ("area", "toml"):
             text = text.strip()
@@ -150,14 +148,14 @@ def _choice(name: str, words: object) -> Choice:
 
 
 @lru_cache(maxsize=1)
-def _shipped() -> tuple[Sequence[Choice], Sequence[Choice]]:
+def _shipped() -> dict[str, Sequence[Choice]]:
     """The shipped spaces and objectives, which are files."""
     spaces = [parse_toml(space_text(name), field=name) for name in SPACES]
     objectives = [load_objective(name) for name in OBJECTIVES]
-    return (
-        [_choice(each["name"], each.get("help")) for each in spaces],
-        [_choice(each.name, each.help) for each in objectives],
-    )
+    return {
+        "space": [_choice(each["name"], each.get("help")) for each in spaces],
+        "objective": [_choice(each.name, each.help) for each in objectives],
+    }
 
 
 router = APIRouter(include_in_schema=False, route_class=GuardedRoute)
@@ -170,7 +168,7 @@ def new_job_page(
     visit: Submitter, workload: Annotated[str, Query(max_length=100)] = "load-quick"
 ) -> Response:
     """A form in which a workload is chosen."""
-    return _form(visit, None, {"workload": workload})
+    return _form(visit, JobKind.TUNE, {"workload": workload})
 
 
 @router.post("/jobs/new")
@@ -180,14 +178,14 @@ def submit_new_job(visit: Submitter, form: FormDep) -> Response:
         asked = _checked(JobCreate, form, visit.service, None)
         job_id, _ = take_job(visit.service, asked, visit.caller)
     except ProblemError as error:
-        return _form(visit, None, form, error)
+        return _form(visit, JobKind.TUNE, form, error)
     return RedirectResponse(f"/jobs/{job_id}", 303)
 
 
 @router.get("/jobs/{job_id}/clone")
 def clone_page(visit: Submitter, job: TunedJobDep) -> Response:
     """A form in which all that is left empty stays as it is in the job."""
-    return _form(visit, job, {})
+    return _form(visit, JobKind.TUNE, {}, like=job)
 
 
 @router.post("/jobs/{job_id}/clone")
@@ -197,14 +195,14 @@ def submit_clone(visit: Submitter, job: TunedJobDep, form: FormDep) -> Response:
         changes = _checked(JobChange, form, visit.service, job)
         job_id = take_clone(visit.service, job, changes, visit.caller)
     except ProblemError as error:
-        return _form(visit, job, form, error)
+        return _form(visit, JobKind.TUNE, form, error, job)
     return RedirectResponse(f"/jobs/{job_id}", 303)
 
 
 def _checked(schema: type[T], form: Mapping[str, str], service: Service, like: JobRow | None) -> T:
     """The request as the interface would take it; 422 with all fields that are wrong."""
     try:
-        asked = asked_by(form, [*first_fields(service), *further_fields()])
+        asked = asked_by(form, JobKind.TUNE, service)
     except InputError as error:
         raise refused([FieldProblem(field=error.field, problem=error.problem)]) from None
     try:
@@ -217,41 +215,31 @@ def _checked(schema: type[T], form: Mapping[str, str], service: Service, like: J
 
 
 def _form(
-    visit: Visit, like: JobRow | None, values: Mapping[str, str], error: ProblemError | None = None
-) -> Response:
-    first, further = first_fields(visit.service), further_fields()
-    usual = _as_in(like) if like else _usual(JobChange)
-    return _page(visit, "tune", values, error, first, further, usual, like)
-
-
-def _page(
     visit: Visit,
-    kind: str,
+    kind: JobKind,
     values: Mapping[str, str],
-    error: ProblemError | None,
-    first: Sequence[FormField],
-    further: Sequence[FormField],
-    usual: Mapping[str, str],
+    error: ProblemError | None = None,
     like: JobRow | None = None,
 ) -> Response:
     """A form with what is filled in, and what is wrong beside its fields."""
+    first, further = form_fields(kind, visit.service)
     found = error.problem.errors if error else []
-    shown = [field for field in (*first, *further) if not field.instead or values.get(field.name)]
-    beside, apart = _beside(shown, found)
+    fields = [*first, *further]
+    beside, apart = _beside([f for f in fields if not f.instead or values.get(f.name)], found)
     return visit.page(
         "new_job.html",
         status=error.problem.status if error else 200,
-        kind=kind,
+        kind=kind.value,
         kinds=[] if like else list(map(str, REQUESTS)),
         first=first,
         further=further,
         open=any(field.name in beside or values.get(field.name) for field in further),
         values=values,
         like=like.id if like else None,
-        usual=usual,
+        usual=_as_in(like) if like else _usual(REQUESTS.get(kind, JobRequest)),
         beside=beside,
         apart=apart if found or error is None else [error.problem.detail],
-        wrong=[field for field in (*first, *further) if field.name in beside],
+        wrong=[field for field in fields if field.name in beside],
     )
 
 
@@ -308,28 +296,18 @@ Experiment = Annotated[JobKind, Depends(_experiment)]
 @router.get("/jobs/new/{kind}")
 def new_experiment_page(visit: Submitter, kind: Experiment) -> Response:
     """The form of an experiment; what the address names is filled in."""
-    return _experiment_form(visit, kind, visit.request.query_params)
+    return _form(visit, kind, visit.request.query_params)
 
 
 @router.post("/jobs/new/{kind}")
 def submit_experiment(visit: Submitter, kind: Experiment, form: FormDep) -> Response:
     """Submits it, and leads to its page."""
-    asked = asked_by(form, experiment_fields(REQUESTS[kind], visit.service))
+    asked = asked_by(form, kind, visit.service)
     try:
         request = REQUESTS[kind].model_validate({"kind": kind.value, **asked})
         job_id, _ = take_job(visit.service, request, visit.caller)
     except ValidationError as error:
-        return _experiment_form(visit, kind, form, refused(findings_in(error, asked)))
+        return _form(visit, kind, form, refused(findings_in(error, asked)))
     except ProblemError as error:
-        return _experiment_form(visit, kind, form, error)
+        return _form(visit, kind, form, error)
     return RedirectResponse(f"/jobs/{job_id}", 303)
-
-
-def _experiment_form(
-    visit: Visit, kind: JobKind, values: Mapping[str, str], error: ProblemError | None = None
-) -> Response:
-    request = REQUESTS[kind]
-    fields, own = experiment_fields(request, visit.service), request.__annotations__
-    first = [field for field in fields if field.name in own]
-    further = [field for field in fields if field.name not in own]  # what several kinds have
-    return _page(visit, kind.value, values, error, first, further, _usual(request))

@@ -30,14 +30,13 @@ from jobs.views.answers import (
     Anova,
     AnovaRow,
     ChartPublic,
-    Dependence,
     JobCharts,
     ParetoFront,
     ParetoPoint,
     PickAnswer,
     Ranking,
 )
-from optimizer.explained import Explanation
+from optimizer.explained import Dependence, Explanation
 from optimizer.results.document import Result
 from optimizer.results.ranking import Contributions, ParameterRanking
 from sampler.common.errors import InputError
@@ -280,15 +279,15 @@ async def show_dependence(answer: AnswerDep) -> Response:
     The models learn from all new configurations so far; of many trials, from a sample.
     """
 
-    def made() -> dict[str, Any]:
-        from jobs.views.results import dependence_document, dependence_of_job
+    def made() -> Dependence:
+        from jobs.views.results import dependence_of_job
 
         found = dependence_of_job(answer.service.engine, answer.job)
         if found is None:
             why = "too few trials or no run of the baseline succeeded"
             problem = f"job {answer.job.id} has too little data for models yet: {why}"
             raise ProblemError(409, problem)
-        return dependence_document(found)
+        return found
 
     return await answer.fitted(made)
 

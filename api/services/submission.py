@@ -101,28 +101,35 @@ def take_clone(service: Service, job: JobRow, changes: JobChange, caller: Caller
     return _submit(service, specification, priority, caller)[0]
 
 
-def on_own_baseline(service: Service, asked: T) -> T:
-    """The request, with the OPTIONS file that was sent with its workload as its baseline.
+def _tuning(
+    service: Service,
+    asked: JobRequest,
+    workloads: Registry,
+    start: Specification | None = None,
+    *,
+    fits: bool = True,
+) -> Specification:
+    """Checks a tuning job; ``start`` is the job that is cloned.
 
-    Only where there is one, and the request says nothing of a baseline.
+    What was sent with an uploaded workload counts: its OPTIONS file is the baseline where the
+    request of a new job says nothing of one, and where it ``fits``, a build is chosen that fits
+    the database that it was made of.
     """
+    row = None
+    if asked.workload not in service.registered:
+        row = find_workload(service.engine, asked.workload)
+    profile = (row.profile if row else None) or {}
     told = {"baseline", "baseline_options"} & asked.model_fields_set
-    if told or asked.workload in service.registered:
-        return asked
-    row = find_workload(service.engine, asked.workload)
-    if row is None or row.baseline_options is None:
-        return asked
-    update = {"baseline_options": row.baseline_options}
-    family = (row.profile or {}).get("column_family")
-    if family and "column_family" not in asked.model_fields_set:
-        update["column_family"] = family  # that the workload was made of
-    return asked.model_copy(update=update)
-
-
-def _database_of(service: Service, workload: str) -> str | None:
-    """The RocksDB of the database that an uploaded workload was made of, by its profile."""
-    row = None if workload in service.registered else find_workload(service.engine, workload)
-    return (row.profile or {}).get("rocksdb_version") if row else None
+    if start is None and not told and row is not None and row.baseline_options is not None:
+        update = {"baseline_options": row.baseline_options}
+        family = profile.get("column_family")
+        if family and "column_family" not in asked.model_fields_set:
+            update["column_family"] = family  # that the workload was made of
+        asked = asked.model_copy(update=update)
+    return specification_from(
+        asked, workloads, service.installed, start=start, builds=service.builds,
+        database=profile.get("rocksdb_version") if fits else None,
+    )  # fmt: skip
 
 
 def _checked(
@@ -133,12 +140,7 @@ def _checked(
             from jobs.experiments.kinds import specified
 
             return specified(asked, _known_to(service, service.workloads))
-        if start is None:
-            asked = on_own_baseline(service, asked)
-        specification = specification_from(
-            asked, service.workloads, service.installed, start=start, builds=service.builds,
-            database=_database_of(service, asked.workload),
-        )  # fmt: skip
+        specification = _tuning(service, asked, service.workloads, start)
         require_job(service.store, specification.warm_start, field="warm_start")
     except InputError as error:
         raise refused(field_problems(error, asked.model_dump(exclude_unset=True))) from None
@@ -151,8 +153,7 @@ def _known_to(service: Service, workloads: Registry) -> KnownNames:
     from jobs.experiments.sides import Side, side_named, side_of_job
 
     def tuning(fields: Mapping[str, Any]) -> Specification:
-        asked = on_own_baseline(service, JobRequest.model_validate(fields))
-        return specification_from(asked, workloads, service.installed, builds=service.builds)
+        return _tuning(service, JobRequest.model_validate(fields), workloads, fits=False)
 
     def side(text: str, field: str) -> Side:
         names = {*builds.here, *builds.elsewhere()}
@@ -378,10 +379,6 @@ def _item(
     except ValidationError as error:
         refuse_noted([InputError(e.field, e.problem) for e in findings_in(error, settings)])
         raise
-    asked = on_own_baseline(service, asked)
-    specification = specification_from(
-        asked, workloads, service.installed, builds=service.builds,
-        database=_database_of(service, asked.workload),
-    )  # fmt: skip
+    specification = _tuning(service, asked, workloads)
     require_measured_here(specification)
     return BatchItem(name, specification, asked.priority)

@@ -10,14 +10,11 @@ from rich.text import Text as RichText
 
 from cli.render.screen import bare_table, if_known, say
 from db.schema.job_row import JobKind
-from jobs.report.changed import contributed_section, explanation_section, warm_start_lines
-from jobs.report.ranking import importance_lines
+from jobs.report.changed import contributed_section, warm_start_lines
 from jobs.report.section import Block, Cell, Items, Section, Table, Text, numbered
-from jobs.report.sections import sections
+from jobs.report.sections import importance_lines, sections
 from jobs.report.verdict import limit_lines, noise_line, power_lines
-from optimizer.explained import Explanation
 from optimizer.results.document import Result, tested_fitness
-from optimizer.results.ranking import Contributions
 from sampler.common.text import cleaned
 from sampler.workload.metric_table import shown_in
 
@@ -141,20 +138,6 @@ def _print_details(console: Console, result: Result, told: Mapping[str, Section]
         noise_line(result),
         *([f"When the search ended: {ended}."] if ended else []),
     )
-
-
-def print_contributions(
-    console: Console, found: Mapping[str, Any], *, top: int | None = TOP
-) -> None:
-    """Prints the top contributors, None for all, and how far the search came."""
-    print_section(console, contributed_section(Contributions.model_validate(found), top))
-
-
-def show_explanation(console: Console, explanation: Mapping[str, Any], job_id: int) -> None:
-    """Prints the path as a table, which changes are enough, and what that rests on."""
-    found = Explanation.model_validate(explanation)
-    metrics = list(found.steps[0].metrics) if found.steps else []
-    print_section(console, explanation_section(found, metrics).numbered(job_id))
 
 
 def show_told(console: Console, kind: JobKind, result: Mapping[str, Any]) -> None:

@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import cycle
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
@@ -152,6 +153,38 @@ def told_by_tenths(console: Console) -> Callable[[str], None]:
     return tell
 
 
+@dataclass(frozen=True)
+class HowFar:
+    """How far a job is; ``failed`` counts cut-off trials too."""
+
+    done: int
+    failed: int
+    cut_off: int
+    total: int | None  # None: not known yet
+    best: str
+    left: str  # the time left, as a clock shows it; empty where it is not known
+    what: str = "trials"  # that it makes
+
+    @property
+    def ended(self) -> str:
+        """How many have ended, of how many."""
+        count = self.done + self.failed
+        return str(count) if self.total is None else f"{count}/{self.total}"
+
+    @property
+    def failures(self) -> str:
+        """How many ended without a whole measurement."""
+        said = f"{self.failed - self.cut_off} failed"
+        return f"{said}, {self.cut_off} cut off" if self.cut_off else said
+
+    @property
+    def line(self) -> str:
+        """One line: trials, failures, the best, the time left."""
+        left = f"{self.left} left" if self.left else ""
+        parts = (f"{self.ended} {self.what}", self.failures, self.best, left)
+        return ", ".join(filter(None, parts))
+
+
 class _Bar:
     """A bar with the best so far and the time left; without a terminal a line for each tenth."""
 
@@ -184,12 +217,17 @@ class _Bar:
         """A line of its own."""
         say(self._console, text)
 
-    def _advance(self, number: int, total: int | None, line: str, **fields: Any) -> None:
-        self._bar.update(self._task, completed=number, total=total, **fields)
+    def _advance(self, far: HowFar, **more: Any) -> None:
+        number, total = far.done + far.failed, far.total
+        failed = far.failures if far.failed else ""
+        self._bar.update(
+            self._task, completed=number, total=total, ended=far.ended, failed=failed,
+            best=far.best, left=f"{far.left} left" if far.left else "", **more,
+        )  # fmt: skip
         tenth = 10 * number // max(total or 1, 1)
         if not self._live and total and tenth > self._told:
             self._told = tenth
-            self.note(line)
+            self.note(far.line)
 
 
 class TuningProgress(_Bar):
@@ -213,14 +251,10 @@ class TuningProgress(_Bar):
         if trial.state not in (TrialState.DONE, TrialState.CENSORED):
             last = (trial.failure or "").splitlines()[-1:]
             self.note(f"trial {trial.number} {trial.state.value}: {''.join(last)}")
-        number, failed = standing.done + standing.failed, standing.failed
-        ended = f"{number}/{standing.total}"
-        failures = not_whole(failed, standing.counts.get(TrialState.CENSORED, 0))
         best = best_words(*(standing.best or (None, None)))
-        left = f"{_clock(standing.seconds_left)} left"
-        line = f"{ended} trials, {failures}, {best}, {left}"
-        shown = {"ended": ended, "failed": failures if failed else "", "best": best, "left": left}
-        self._advance(number, standing.total, line, **shown)
+        cut_off = standing.counts.get(TrialState.CENSORED, 0)
+        done, failed, left = standing.done, standing.failed, _clock(standing.seconds_left)
+        self._advance(HowFar(done, failed, cut_off, standing.total, best, left))
 
     def host_excluded(self, host: str, why: str) -> None:
         """A host measures no more for this job."""
@@ -251,17 +285,8 @@ class JobView(_Bar):
         if said != self._said:
             self._said = said
             self.note(said)
-        left = time_left(job)
-        self._advance(
-            job.done + job.failed,
-            job.total,
-            progress_line(job),
-            description=(job.phase if job.state.value == "running" else None) or job.state.value,
-            ended=ended_of(job),
-            failed=not_whole(job.failed, job.cut_off) if job.failed else "",
-            best=best_so_far(job) if job.title is None else "",
-            left=f"{left} left" if left else "",
-        )
+        phase = job.phase if job.state.value == "running" else None
+        self._advance(how_far(job), description=phase or job.state.value)
 
 
 def runs_observer(console: Console, run_of: str) -> RunsObserver:
@@ -300,29 +325,11 @@ def time_left(job: JobProgress) -> str:
     return _clock(job.seconds_left)
 
 
-def ended_of(job: JobProgress) -> str:
-    """How many trials have ended, of how many."""
-    count = job.done + job.failed
-    return str(count) if job.total is None else f"{count}/{job.total}"
-
-
-def runs_word(job: JobProgress) -> str:
-    """What a job makes."""
-    return "trials" if job.title is None else "runs"
-
-
-def not_whole(failed: int, cut_off: int) -> str:
-    """How many trials ended without a whole measurement; ``failed`` counts cut-off ones too."""
-    said = f"{failed - cut_off} failed"
-    return f"{said}, {cut_off} cut off" if cut_off else said
-
-
-def progress_line(job: JobProgress) -> str:
-    """One line: trials, failures, the best, the time left."""
-    best = best_so_far(job) if job.title is None else ""
-    left = f"{time_left(job)} left" if time_left(job) else ""
-    parts = (f"{ended_of(job)} {runs_word(job)}", not_whole(job.failed, job.cut_off), best, left)
-    return ", ".join(filter(None, parts))
+def how_far(job: JobProgress) -> HowFar:
+    """How far a job is, as a service tells it; an experiment has no best."""
+    experiment = job.title is not None
+    best, what = ("", "runs") if experiment else (best_so_far(job), "trials")
+    return HowFar(job.done, job.failed, job.cut_off, job.total, best, time_left(job), what)
 
 
 def situation(job: JobProgress) -> str:

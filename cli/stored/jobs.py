@@ -26,11 +26,9 @@ from cli.render.screen import (
     Verbose,
     bare_table,
     best_so_far,
-    ended_of,
+    how_far,
     json_alone,
     print_json,
-    progress_line,
-    runs_word,
     say,
     screen,
     situation,
@@ -117,7 +115,7 @@ def _table(listed: list[JobProgress]) -> Table:
             job.phase if running and job.phase else "",
             job.workload,
             job.objective or job.title,
-            ended_of(job),
+            how_far(job).ended,
             best_so_far(job).removeprefix("best ") if job.best else "",
             time_left(job),
         )
@@ -138,7 +136,8 @@ def resume_command(remote: Remote, job_id: JobId) -> None:
 
 def _change(remote: Remote, what: str, job_id: int, then: str) -> None:
     job = understood(JobPublic, remote.post(f"jobs/{job_id}/{what}"))
-    kept = f"job {job.id} is {job.state.value}; {ended_of(job)} {runs_word(job)} are kept"
+    far = how_far(job)
+    kept = f"job {job.id} is {job.state.value}; {far.ended} {far.what} are kept"
     say(screen(), kept, then)
 
 
@@ -315,7 +314,7 @@ def _print_picture(job: JobPublic) -> None:
         asked = job.specification.get("objective", {})  # of an older service it may not be told
         limits = [limit_words(limit) for limit in limits_asked(asked)]
     kept = [f"limits: {'; '.join(limits)}"] if limits else []
-    say(screen(), f"job {job.id}: {names}", *kept, situation(job), progress_line(job))
+    say(screen(), f"job {job.id}: {names}", *kept, situation(job), how_far(job).line)
 
 
 def _status(job: JobPublic, result: dict[str, Any] | None) -> int:

@@ -17,17 +17,18 @@ from cli.client.remote import Db, JobId, Json, Remote, Url, asking, opened
 from cli.options.connections import open_database, require_there
 from cli.options.exits import interruptible, leave
 from cli.options.job_options import request_options
-from cli.render.outcome_screen import print_contributions, print_section, show_explanation
+from cli.render.outcome_screen import print_section
 from cli.render.screen import bare_table, print_json, runs_observer, say, screen
 from cli.render.submitting import submittable
 from cli.stored.jobs import answer_may_be_no
 from db.schema.job_row import JobKind
-from jobs.report.changed import options_section
+from jobs.report.changed import contributed_section, explanation_section, options_section
 from jobs.report.ranking import brief_section
 from jobs.results.figures import metric_amount
 from jobs.results.output_folder import DIFFERENCE, OPTIONS, require_folder
 from jobs.specification.experiments import ExplainRequest, FrontRequest, PickRequest
 from jobs.views.answers import ParetoFront, PickAnswer, PickRow, Ranking
+from optimizer.explained import Explanation
 from optimizer.objective.objective_file import SHIPPED, load_objective, objective_document
 from optimizer.results.ranking import Contributions
 from sampler.common.atomic_write import write_output
@@ -318,12 +319,12 @@ def contributions_command(
     In percent of each metric of the objective, each kept value against the
     one before it, and in percent of the whole gain.
     """
-    _, document = remote.told(Contributions, f"jobs/{job_id}/contributions")
+    found, document = remote.told(Contributions, f"jobs/{job_id}/contributions")
     if as_json:
         print_json(document)
         return
     with understanding():
-        print_contributions(screen(), document, top=top)
+        print_section(screen(), contributed_section(found, top))
 
 
 EXPLAIN_EXAMPLES = """
@@ -366,12 +367,14 @@ def explain_command(
         print_json(document)
         return
     with understanding():
-        show_explanation(screen(), cleaned(document), asked.job)
+        found = Explanation.model_validate(cleaned(document))
+        metrics = list(found.steps[0].metrics) if found.steps else []
+        print_section(screen(), explanation_section(found, metrics).numbered(asked.job))
 
 
 def _measure(asked: ExplainRequest, *, url: str | None, db: str | None) -> None:
     from db.leases import LeaseHeld
-    from jobs.experiments.experiment import Experiment, no_runs
+    from jobs.experiments.experiment import Experiment, KeptRuns
     from jobs.experiments.explain import NothingToExplain
     from jobs.experiments.kinds import KnownNames, prepared, specified
     from sampler.bench.settings import load_settings
@@ -396,6 +399,6 @@ def _measure(asked: ExplainRequest, *, url: str | None, db: str | None) -> None:
         specification = specified(asked, KnownNames(engine=engine))
         try:
             settings = load_settings()
-            prepared(specification, engine, settings).measure(settings, no_runs(), observer)
+            prepared(specification, engine, settings).measure(settings, KeptRuns(), observer)
         except LeaseHeld as held:
             raise InputError("job", str(held)) from None

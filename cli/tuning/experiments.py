@@ -32,13 +32,14 @@ from db.schema.job_row import JobKind
 from jobs.execution.assembly import single_bench
 from jobs.experiments.experiment import measure_in_folder
 from jobs.experiments.kinds import KnownNames, prepared, specified
-from jobs.experiments.sides import Side, read_side, side_of_job
+from jobs.experiments.sides import Side, side_named, side_of_job
 from jobs.specification.experiments import (
     CompareRequest,
     ExperimentRequest,
     UpgradeCheckRequest,
 )
 from jobs.specification.named_files import specify
+from sampler.bench.builds import named_programs
 from sampler.bench.outcome import TrialState
 from sampler.bench.runner import LocalRunner
 from sampler.bench.settings import load_settings
@@ -184,10 +185,11 @@ def _measured(
 
     settings = load_settings()
     answer, aside = screen(stderr=as_json), screen(stderr=True)
+    builds = named_programs(settings)
     known = KnownNames(
         workload=lambda name: workload_document(load_workload(name)),
         tuning=lambda fields: specify(**fields),
-        side=lambda text, field: read_side(text, settings, of_job, field=field),
+        side=lambda text, field: side_named(text, builds, of_job, field=field, files=True),
     )
     with interruptible(f"interrupted; the runs are in {out}. {_CONTINUE}"):
         specification = specified(request, known)

@@ -1,13 +1,14 @@
 """Curves over time with shaded spans: for a page, as an SVG text and for pgfplots.
 
-SVG text needs no library and no script, and is readable in any browser: ``Canvas`` draws it, for
-files and for small series in the cells of tables.
+SVG text needs no library and no script, and is readable in any browser. It is drawn for files and
+for small series in the cells of tables.
 """
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from itertools import groupby
 
@@ -21,48 +22,9 @@ _LEAST_RANGE = 1e-3  # of the level: what varies less is drawn flat
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
 
-class Canvas:
-    """Places of values within an area, and what is drawn so far.
-
-    Width and height are those of the whole picture with its margins: left, right, top and bottom.
-    ``x`` is what the left and the right edge of the area mean, ``y`` the lower and the upper one.
-    """
-
-    def __init__(
-        self,
-        width: int,
-        height: int,
-        margins: tuple[int, int, int, int],
-        *,
-        x: tuple[float, float],
-        y: tuple[float, float],
-    ) -> None:
-        self.width, self.height = width, height
-        self.left, right, self.top, bottom = margins
-        self.right, self.bottom = width - right, height - bottom
-        self._x, self._y = x, y
-        self.parts: list[str] = []
-
-    def x(self, value: float) -> float:
-        """From the left; what lies outside of the area is drawn at its edge."""
-        return self.left + _share(value, self._x) * (self.right - self.left)
-
-    def y(self, value: float) -> float:
-        """From the top; what lies outside of the area is drawn at its edge."""
-        return self.bottom - _share(value, self._y) * (self.bottom - self.top)
-
-    def svg(self, attributes: str) -> str:
-        """The picture."""
-        begin = f'<svg {attributes} viewBox="0 0 {self.width} {self.height}" role="img">'
-        return "\n".join([begin, *self.parts, "</svg>"])
-
-
-def value_range(values: Iterable[float]) -> tuple[float, float]:
-    """The lower and the upper edge of an area that shows these values, with a margin."""
-    known = list(values)
-    low, high = min(known), max(known)
-    margin = max(0.08 * (high - low), _LEAST_RANGE * max(abs(low), abs(high)), 1e-9)
-    return low - margin, high + margin
+def _scale(values: Sequence[float], places: Sequence[float]) -> Callable[[float], float]:
+    """From values to places in a picture; what lies outside is drawn at its edge."""
+    return partial(np.interp, xp=values, fp=places)
 
 
 def sparkline(values: Sequence[float], marks: Mapping[int, str], label: str) -> Markup:
@@ -74,26 +36,24 @@ def sparkline(values: Sequence[float], marks: Mapping[int, str], label: str) -> 
     there = np.flatnonzero(np.isfinite(values)).tolist()
     if not there:
         return Markup()
-    edges = value_range(values[place] for place in there)
-    canvas = Canvas(160, 36, (4, 4, 4, 4), x=(0, max(len(values) - 1, 1)), y=edges)
-    for place, kind in sorted(marks.items()):
-        at = canvas.x(place - 0.5)
-        canvas.parts.append(f'<path class="{kind}" d="M{at:.1f} 0V{canvas.height}"/>')
-    points = [f"{canvas.x(place):.1f} {canvas.y(values[place]):.1f}" for place in there]
-    canvas.parts.append(f'<path class="level" d="M{"L".join(points)}"/>')
+    known = [values[place] for place in there]
+    low, high = min(known), max(known)
+    margin = max(0.08 * (high - low), _LEAST_RANGE * max(abs(low), abs(high)), 1e-9)
+    across = _scale((0, max(len(values) - 1, 1)), (4, 156))
+    up = _scale((low - margin, high + margin), (32, 4))
+    points = [f"{across(place):.1f} {up(values[place]):.1f}" for place in there]
     x, y = points[-1].split()
-    canvas.parts.append(f'<circle class="night" cx="{x}" cy="{y}" r="3"/>')
-    return Markup(canvas.svg(f'aria-label="{svg_escape(label)}"'))
-
-
-def svg_escape(text: str) -> str:
-    """A text of others, as it may stand in a picture."""
-    return escape(_CONTROLS.sub(" ", text), quote=True)
-
-
-def _share(value: float, ends: tuple[float, float]) -> float:
-    low, high = ends
-    return min(max((value - low) / (high - low), 0.0), 1.0)
+    picture = [
+        f'<svg aria-label="{escape(_CONTROLS.sub(" ", label))}" viewBox="0 0 160 36" role="img">',
+        *(
+            f'<path class="{kind}" d="M{across(place - 0.5):.1f} 0V36"/>'
+            for place, kind in sorted(marks.items())
+        ),
+        f'<path class="level" d="M{"L".join(points)}"/>',
+        f'<circle class="night" cx="{x}" cy="{y}" r="3"/>',
+        "</svg>",
+    ]
+    return Markup("\n".join(picture))
 
 
 @dataclass(frozen=True)
@@ -171,21 +131,19 @@ def curves_svg(plot: Curves) -> str:
     points = [(x, y) for curve in plot.curves for x, y in curve.points if y is not None]
     last = max((x for x, _ in points), default=0.0) or 1.0
     up = _ticks(max((y for _, y in points), default=1.0))
-    canvas = Canvas(720, 380, (64, 16, 48, 78), x=(0.0, last), y=(0.0, up[-1]))
+    x_of, y_of = _scale((0.0, last), (64, 704)), _scale((0.0, up[-1]), (302, 48))
     drawn = [
         # The curve between its gaps.
         (curve, colour, [
-            " ".join(f"{canvas.x(x):.1f},{canvas.y(y):.1f}" for x, y in run if y is not None)
+            " ".join(f"{x_of(x):.1f},{y_of(y):.1f}" for x, y in run if y is not None)
             for gap, run in groupby(curve.points, key=lambda point: point[1] is None)
             if not gap
         ])
         for curve, colour in zip(plot.curves, _COLOURS, strict=False)
     ]  # fmt: skip
     across = [x for x in _ticks(last) if x <= last]
-    picture = document_html(
-        "curves.svg", plot=plot, canvas=canvas, up=up, across=across, drawn=drawn
-    )
-    return f"{picture}\n"
+    content = {"plot": plot, "x": x_of, "y": y_of, "up": up, "across": across, "drawn": drawn}
+    return document_html("curves.svg", **content) + "\n"
 
 
 def _ticks(highest: float) -> Sequence[float]:

@@ -19,8 +19,8 @@ from jobs.results.figures import figure
 from models.anova import group_labels
 from optimizer.budget.power import p_words
 from optimizer.evaluation.evaluation import COMPARABLE
-from optimizer.results.ranking import EffectTest, ParameterImportance, ParameterRanking
-from optimizer.surrogate.parameter_effects import EffectCurve, Together
+from optimizer.explained import DependenceCurve, PairTogether
+from optimizer.results.ranking import ParameterImportance, ParameterRanking
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.text import format_bytes
 from sampler.rocksdb.parameters import Parameter, Value
@@ -30,33 +30,18 @@ _EACH = 2
 _CLOCK = " The test uses logarithms corrected for drift; runs cut off count with their bound."
 
 
-@dataclass(frozen=True)
-class Question:
-    """Whether a parameter matters for a metric."""
+def boxed(
+    parameters: Sequence[ParameterImportance],
+) -> list[tuple[ParameterImportance, str, bool]]:
+    """The most and the least important parameters, each with its metric; fewer of few.
 
-    parameter: str
-    metric: str
-    top: bool  # whether it is one of the most important; else of the least
-    anova: EffectTest
-    special: tuple[Value, ...] = ()  # values that mean something else than their neighbours
-    is_bytes: bool = False
-
-
-def questions(
-    parameters: Sequence[ParameterImportance], space: Mapping[str, Parameter]
-) -> list[Question]:
-    """The top and bottom parameters, each with its metric; fewer where there are fewer.
-
-    ``parameters``: the most important first.
+    ``parameters``: the most important first. True: one of the most important.
     """
     tested = [(row, weights) for row in parameters if (weights := _tested(row))]
-    found = []
-    for place, (row, weights) in enumerate([*tested[:_EACH], *tested[_EACH:][-_EACH:]]):
-        top, known = place < _EACH, space.get(row.name)
-        metric = (max if top else min)(weights, key=weights.__getitem__)
-        special, is_bytes = (known.special, known.is_bytes) if known else ((), False)
-        found.append(Question(row.name, metric, top, row.anova[metric], special, is_bytes))
-    return found
+    return [
+        (row, (max if place < _EACH else min)(weights, key=weights.__getitem__), place < _EACH)
+        for place, (row, weights) in enumerate([*tested[:_EACH], *tested[_EACH:][-_EACH:]])
+    ]
 
 
 def _tested(row: ParameterImportance) -> dict[str, float]:
@@ -71,13 +56,22 @@ def _tested(row: ParameterImportance) -> dict[str, float]:
 def box_charts(
     ranking: ParameterRanking, space: Mapping[str, Parameter], trials: Sequence[Trial]
 ) -> list[chart.Chart]:
-    """A box plot for each question that the trials can answer."""
-    asked = questions(ranking.sorted_by(None), space)
-    return chart.drawable(groups_chart(each, trials) for each in asked)
+    """The box plots of the most and the least important parameters of a space."""
+    return chart.drawable(
+        groups_chart(row, metric, trials, space.get(row.name), top=top)
+        for row, metric, top in boxed(ranking.sorted_by(None))
+    )
 
 
-def groups_chart(question: Question, trials: Sequence[Trial]) -> chart.Chart | None:
-    """The box plot of one question; None with fewer than two groups.
+def groups_chart(
+    row: ParameterImportance,
+    metric: str,
+    trials: Sequence[Trial],
+    known: Parameter | None = None,
+    *,
+    top: bool = True,
+) -> chart.Chart | None:
+    """Whether a parameter matters for a metric, as a box plot; None with fewer than two groups.
 
     The drawn trials are compared, as the analysis of variance does: those that ended well, and
     with their bounds those that were cut off. Starting points are no draws.
@@ -88,25 +82,26 @@ def groups_chart(question: Question, trials: Sequence[Trial]) -> chart.Chart | N
         if t.purpose is Purpose.CANDIDATE and t.phase is Phase.SAMPLE and t.state in COMPARABLE
         if not t.is_start
     ]
-    boxes = _boxes(question, drawn)
+    boxes = _boxes(row.name, metric, drawn, known.special if known else ())
     if len(boxes) < 2:
         return None
     fences = [_fences(box) for _, box in boxes]
-    rank, color = ("most", "@accent") if question.top else ("least", "@dim")
-    p, eta = question.anova.p_holm, question.anova.eta_squared
+    rank, color = ("most", "@accent") if top else ("least", "@dim")
+    p, eta = row.anova[metric].p_holm, row.anova[metric].eta_squared
+    is_bytes = known is not None and known.is_bytes
     effect = "" if eta is None else f", eta squared {eta:.2f}"
     found = "differs between its values" if p is not None and p < 0.05 else "shows no difference"
     return chart.Chart(
-        name=f"groups-{question.parameter}-{question.metric}",
-        title=f"{question.parameter}, one of the {rank} important: {question.metric} {found}",
+        name=f"groups-{row.name}-{metric}",
+        title=f"{row.name}, one of the {rank} important: {metric} {found}",
         caption=f"{p_words(p)} (Holm){effect}. Boxes: quartiles, dashed: mean; whiskers: the "
         "farthest within 1.5 interquartile ranges; n random configurations in each."
-        + (_CLOCK if question.metric in TIME_BASED else ""),
+        + (_CLOCK if metric in TIME_BASED else ""),
         traces=[
             {
                 "type": "box",
                 "orientation": "h",
-                "y": [_group_label(label, len(box), question.is_bytes) for label, box in boxes],
+                "y": [_group_label(label, len(box), is_bytes) for label, box in boxes],
                 **{name: [chart.short(each[name]) for each in fences] for name in fences[0]},
                 "marker": {"color": color},
                 "line": {"color": color, "width": 1.5},
@@ -114,7 +109,7 @@ def groups_chart(question: Question, trials: Sequence[Trial]) -> chart.Chart | N
                 "showlegend": False,
             }
         ],
-        x=chart.axis(chart.with_unit(question.metric), zeroline=False),
+        x=chart.axis(chart.with_unit(metric), zeroline=False),
         y={"type": "category", "autorange": "reversed", "showgrid": False},
         height=130 + 44 * len(boxes),
     )
@@ -128,17 +123,19 @@ def _fences(values: NDArray[np.float64]) -> dict[str, float]:
     return {"q1": q1, "median": median, "q3": q3, **ends, "mean": float(values.mean())}
 
 
-def _boxes(question: Question, trials: Sequence[Trial]) -> list[tuple[str, NDArray[np.float64]]]:
+def _boxes(
+    parameter: str, metric: str, trials: Sequence[Trial], special: Sequence[Value]
+) -> list[tuple[str, NDArray[np.float64]]]:
     """The groups of at least two trials, by the least value in each."""
-    values = [trial.features.get(question.parameter) for trial in trials]
-    special = [v for v in question.special if not isinstance(v, str)]
-    labels = group_labels(values, special=special)
+    values = [trial.features.get(parameter) for trial in trials]
+    numbers = [value for value in special if not isinstance(value, str)]
+    labels = group_labels(values, special=numbers)
     members: dict[str, list[tuple[tuple[bool, float], float]]] = {}
     for label, value, trial in zip(labels, values, trials, strict=True):
-        if label is None or value is None or question.metric not in trial.metrics:
+        if label is None or value is None or metric not in trial.metrics:
             continue
         key = (False, float(value)) if isinstance(value, int | float) else (True, 0.0)
-        members.setdefault(label, []).append((key, trial.metrics[question.metric]))
+        members.setdefault(label, []).append((key, trial.metrics[metric]))
     order = sorted((min(key for key, _ in each), label) for label, each in members.items())
     boxes = ((label, np.array([found for _, found in members[label]])) for _, label in order)
     return [(label, box) for label, box in boxes if len(box) > 1]
@@ -163,7 +160,7 @@ _STEPS = 12  # settings: of fewer each is a kind of its own, and has its name on
 
 
 def dependence_chart(
-    parameter: str, curves: Sequence[EffectCurve], values: Sequence[Value], *, is_bytes: bool
+    parameter: str, curves: Sequence[DependenceCurve], values: Sequence[Value], *, is_bytes: bool
 ) -> chart.Chart | None:
     """The partial dependence of the first four metrics on one parameter; None without a curve.
 
@@ -191,7 +188,10 @@ def dependence_chart(
 
 
 def pair_effect_chart(
-    pair: Together, values: tuple[Sequence[Value], Sequence[Value]], *, is_bytes: tuple[bool, bool]
+    pair: PairTogether,
+    values: tuple[Sequence[Value], Sequence[Value]],
+    *,
+    is_bytes: tuple[bool, bool],
 ) -> chart.Chart:
     """What a pair does beyond the effects of its two parameters, over the settings of both."""
     one, other = pair.parameters
@@ -199,7 +199,8 @@ def pair_effect_chart(
         [_label(value, size) for value in each]
         for each, size in zip(values, is_bytes, strict=True)
     )
-    most = float(np.abs(pair.beyond).max()) or 1.0
+    beyond = np.array(pair.beyond)
+    most = float(np.abs(beyond).max()) or 1.0
     return chart.Chart(
         name=f"pair-{one}-{other}-{pair.metric}",
         title=f"{pair.metric}: the interaction of {one} and {other} is {100 * pair.share:.1f}% of "
@@ -209,7 +210,7 @@ def pair_effect_chart(
         traces=[
             {
                 "type": "contour" if min(len(across), len(up)) > _STEPS else "heatmap",
-                "z": [[chart.short(float(value)) for value in row] for row in pair.beyond.T],
+                "z": [[chart.short(value) for value in row] for row in beyond.T.tolist()],
                 "x": list(range(len(across))),
                 "y": list(range(len(up))),
                 "zmin": -most,
@@ -228,10 +229,10 @@ def pair_effect_chart(
     )
 
 
-def _line(curve: EffectCurve, labels: Sequence[str], color: str) -> chart.Trace:
+def _line(curve: DependenceCurve, labels: Sequence[str], color: str) -> chart.Trace:
     """A line within its band; of kinds points with bars."""
     ordered = len(labels) > _STEPS
-    bounds = (curve.effect.tolist(), curve.low.tolist(), curve.high.tolist())
+    bounds = (curve.effect, curve.low, curve.high)
     bars: dict[str, Any] = (
         {} if ordered else {"error_y": chart.interval_bars(*bounds, color=color)}
     )
@@ -247,10 +248,10 @@ def _line(curve: EffectCurve, labels: Sequence[str], color: str) -> chart.Trace:
     )
 
 
-def _band(curve: EffectCurve, color: str) -> chart.Trace:
+def _band(curve: DependenceCurve, color: str) -> chart.Trace:
     return chart.scatter_trace(
         "",
-        [*enumerate(curve.high.tolist()), *[*enumerate(curve.low.tolist())][::-1]],
+        [*enumerate(curve.high), *[*enumerate(curve.low)][::-1]],
         mode="lines",
         fill="toself",
         fillcolor=color,

@@ -41,7 +41,7 @@ from sampler.rocksdb.parameters import Value, catalogue
 from sampler.space.space import Configuration, memory_bytes
 from sampler.workload.metric_table import better
 from sampler.workload.workload import Workload
-from sampler.workload.workload_file import workload_document
+from sampler.workload.workload_file import workload_document, workload_from_document
 
 MOST_WORKLOADS = 100
 
@@ -263,26 +263,23 @@ def comparison_cautions(subjects: Sequence[Subject]) -> list[str]:
     return told
 
 
-def comparison(
-    subjects: Sequence[Subject],
-    workloads: Sequence[Workload],
-    settings: Settings,
-    *,
-    metrics: Sequence[str],
-    around: str | None,
-    rounds: int,
-    seed: int,
-) -> Experiment:
+def comparison(asked: Mapping[str, Any], _: object, settings: Settings) -> Experiment:
     """The runs of a comparison, and what is made of them.
 
-    The other subjects are compared with the first, each measured ``rounds`` times under each
-    workload. ``around`` is the parameter that is halved and doubled, None otherwise.
+    ``asked``: the documents of its ``sides`` and ``workloads``; the parameter that is halved and
+    doubled ``around`` the first side, or None; the ``metrics``; ``rounds``, how often each subject
+    is measured under each workload; ``seed``. All subjects are compared with the first. Errors are
+    those of ``subject_of``.
     """
+    workloads = [workload_from_document(each, stored=True) for each in asked["workloads"]]
+    both = [Side(**each) for each in asked["sides"]]
+    around, rounds, seed = asked["around"], asked["rounds"], asked["seed"]
+    subjects = subjects_of(both, around, workloads, settings)
     cautions = comparison_cautions(subjects)
     by_name = {subject.name: subject for subject in subjects}
     names, loads = [*by_name], [workload.name for workload in workloads]
     documents = [workload_document(each) for each in workloads]
-    terms = [Term(name, better(name) or "min") for name in metrics]
+    terms = [Term(name, better(name) or "min") for name in asked["metrics"]]
 
     def conclude(sets: Sets) -> Findings:
         found = compare_cases(sets, names[0], names[1:], loads, terms)

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from db.schema.types import storable
 from jobs.results.output_folder import RESULT, json_text, require_folder, write_files
 from jobs.results.pages import whole_page
 from optimizer.confirmation.choice import order_of
+from optimizer.run.ports import TrialLog
 from sampler.bench.outcome import Outcome, TrialState
 from sampler.bench.runner import Benchmark, LocalRunner
 from sampler.bench.settings import Settings
@@ -58,15 +59,11 @@ class MeasuredRun:
 
 @dataclass(frozen=True)
 class KeptRuns:
-    """The runs so far, in the order in which they were measured."""
+    """The runs so far, in the order in which they were measured; by default none is stored."""
 
-    runs: list[MeasuredRun]
-    keep: Callable[[MeasuredRun], None]  # stores a run, so that a crash after it loses nothing
-
-
-def no_runs() -> KeptRuns:
-    """For an experiment whose runs are not kept: none yet, and nothing is stored."""
-    return KeptRuns([], lambda _: None)
+    runs: list[MeasuredRun] = field(default_factory=list)
+    # stores a run, so that a crash after it loses nothing
+    keep: Callable[[MeasuredRun], None] = lambda _: None
 
 
 @contextmanager
@@ -95,17 +92,7 @@ def runs_file(folder: Path, check: Mapping[str, Any], *, resume: bool) -> Iterat
         yield KeptRuns(runs, lambda run: _write(file, asdict(run)))
 
 
-class Documents(Protocol):
-    """The documents of a job by name, as ``optimizer.run.ports.TrialLog`` keeps them."""
-
-    def remember(self, name: str, document: Mapping[str, Any]) -> None:
-        """Keeps a document."""
-
-    def recall(self, name: str) -> Mapping[str, Any] | None:
-        """A document kept earlier, or None."""
-
-
-def runs_of_job(log: Documents, check: Mapping[str, Any], name: str = "round-{}") -> KeptRuns:
+def runs_of_job(log: TrialLog, check: Mapping[str, Any], name: str = "round-{}") -> KeptRuns:
     """The runs that are kept with a job, a document for each round by this ``name``.
 
     ``check`` is what is compared with what: the runs of another, as on another host or with
@@ -318,7 +305,7 @@ def measure_in_folder(
     with (
         runs_file(out, experiment.identity, resume=resume)
         if experiment.rounds
-        else nullcontext(no_runs())
+        else nullcontext(KeptRuns())
     ) as kept:
         found = experiment.measure(settings, kept, observer)
     # A page leaves with what draws its plots.

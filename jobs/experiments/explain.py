@@ -1,7 +1,7 @@
 """Checks an explanation by real runs on this machine, interleaved; keeps them with the job."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from types import MappingProxyType
@@ -49,7 +49,7 @@ from optimizer.explained import (
     MeasuredGain,
     MeasuredPath,
 )
-from optimizer.objective.objective import Metrics, Objective, kept_words
+from optimizer.objective.objective import Metrics, Objective
 from optimizer.results.document import Result
 from optimizer.strategies.changes import Changes
 from optimizer.trials.problem import Problem
@@ -186,30 +186,32 @@ class ExplanationCheck(Experiment):
                 release(self.engine, lease)
 
 
-def finished_job(engine: Engine, number: int, *, field: str) -> JobRow:
-    """A tuning job that is done; an InputError of the field where there is none."""
+def finished_job(engine: Engine, number: int) -> JobRow:
+    """A tuning job that is done; an InputError where there is none of that number."""
     try:
         job = JobStore(engine).job(number)
     except KeyError:
-        raise InputError(field, f"there is no job {number}") from None
-    require_tunes(job, field)
+        raise InputError("job", f"there is no job {number}") from None
+    require_tunes(job, "job")
     if job.state is not JobState.DONE:
-        raise InputError(field, f"job {number} is {job.state.value}; it has no result yet")
+        raise InputError("job", f"job {number} is {job.state.value}; it has no result yet")
     return job
 
 
 def explanation_check(
-    engine: Engine, job: JobRow, settings: Settings, *, runs: int, steps: int, margin: float
+    asked: Mapping[str, Any], engine: Engine | None, settings: Settings
 ) -> ExplanationCheck:
-    """The runs that check the explanation of a finished job.
+    """The runs that check the explanation of a finished job of this database.
 
-    See ``design_of`` for ``runs``, ``steps`` and ``margin``.
+    ``asked``: the number of the ``job``; for ``runs``, ``steps`` and ``margin`` see ``design_of``.
 
     Raises:
         InputError: Another runner measures the job, a number is out of range, or this machine
             cannot measure it.
         NothingToExplain: Nothing is explained.
     """
+    assert engine is not None
+    job = finished_job(engine, asked["job"])
     stored = JobStore(engine).result(job.id)
     assert stored is not None
     result = Result.read(stored)
@@ -220,9 +222,8 @@ def explanation_check(
         raise InputError("runs", "an external runner measures this job; leave it out")
     require_trusted(engine, job.id)
     assembly = assemble(specification_from_document(job.specification), settings)
-    design = design_of(
-        assembly.problem, result, explanation, runs=runs, steps=steps, margin=margin
-    )
+    numbers = {name: asked[name] for name in ("runs", "steps", "margin")}
+    design = design_of(assembly.problem, result, explanation, **numbers)
     environment = environment_of(assembly, settings)
 
     def conclude(sets: Sets) -> Findings:
@@ -269,7 +270,7 @@ def compare_blocks(
         rounds=len(whole),
         fitness=Estimate(expected=mean, low=mean - half, high=mean + half),
         changes={
-            name: asdict(change([(each[before][name], each[after][name]) for each in whole]))
+            name: change([(each[before][name], each[after][name]) for each in whole]).document()
             for name in names
         },
     )
@@ -306,7 +307,7 @@ def judge_minimal(
     kept = limits_kept(objective.limits, pairs, pairs, margins=margins, unseen={})
     broken = [each for each in kept if not each.kept]
     for each in broken:
-        why += f"; the limit {kept_words(each.document())}"
+        why += f"; the limit {each.words}"
     if failed:
         why += f"; {failed} of its runs failed, while the others succeeded"
     if not enough:

@@ -11,15 +11,15 @@ import math
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
 
 import numpy as np
-from scipy.special import stdtrit
 
 from jobs.execution.assembly import single_bench
 from jobs.experiments.experiment import Experiment, Findings, MeasuredRun, Sets
+from jobs.experiments.told import ComparedFigure, ProfileResult
+from optimizer.confirmation.paired_tests import interval_of_mean
 from sampler.bench.db_bench import DbBench
 from sampler.bench.outcome import EndedProcess, Outcome, TrialState
 from sampler.bench.settings import Settings
@@ -33,69 +33,10 @@ from sampler.rocksdb.options_file import CF, OptionsFile
 from sampler.space.space import Configuration
 from sampler.workload.workload import Workload
 
-Verdict = Literal["fits", "differs", "cannot tell", "unknown"]
 LEAST_RUNS, MOST_RUNS = 2, 5  # of the load; two have an interval
-_CONFIDENCE = 0.95
 Figures = Mapping[str, float | None]  # by name; None where one is not told
 _USED = 0.01  # of a family's bytes: a level with less is not one that the tree uses
 _FILES = ("LOG", "OPTIONS")
-
-
-@dataclass(frozen=True)
-class FidelityRow:
-    """A figure of the database beside that of the load."""
-
-    what: str
-    database: float | None
-    load: float | None  # the mean of its runs
-    verdict: Verdict
-    advice: str = ""  # what to change in the workload file, or how to learn the figure
-    low: float | None = None  # the 95% interval of that mean
-    high: float | None = None
-    runs: int = 0
-
-
-@dataclass(frozen=True)
-class Fidelity:
-    """Whether a load behaves like the database."""
-
-    rows: tuple[FidelityRow, ...]
-
-    @property
-    def fits(self) -> bool | None:
-        """Whether write amplification and the shape of the tree do, as far as both are told.
-
-        None: the runs cannot tell.
-        """
-        verdicts = {row.verdict for row in self.rows if row.what in _DECIDE}
-        if "differs" in verdicts:
-            return False
-        return None if "cannot tell" in verdicts else True
-
-    @property
-    def verdict(self) -> str:
-        """A line for the whole."""
-        told = [row for row in self.rows if row.what in _DECIDE and row.verdict != "unknown"]
-        if not told:
-            return "Not checked: the input has neither write amplification nor tree shape."
-        off = [row.what for row in self.rows if row.verdict == "differs"]
-        beside = f" Different: {', '.join(off)}." if off else ""
-        ran = f"({max(row.runs for row in told)} runs)"
-        if self.fits:
-            compared = " and ".join(row.what for row in told)
-            return f"The load matches the database in {compared} {ran}.{beside}"
-        if self.fits is None:
-            open_ = "; ".join(_open(row) for row in told if row.verdict == "cannot tell")
-            return f"The runs cannot tell whether the load matches the database: {open_}.{beside}"
-        return f"The load does not match the database {ran}.{beside}"
-
-    def document(self) -> dict[str, Any]:
-        """The check as JSON."""
-        return {
-            "fits": self.fits,
-            "verdict": self.verdict,
-            "rows": [asdict(row) for row in self.rows],
-        }
 
 
 _WAF, _DEPTH, _CENTRE = "write amplification", "deepest level used", "mean level of a byte"
@@ -125,6 +66,30 @@ _APART: Mapping[str, tuple[float, str]] = {
         "benchmark_write_rate_limit: without it, the load writes at full speed",
     ),
 }
+
+
+def profile_result(rows: list[ComparedFigure]) -> ProfileResult:
+    """Whether a load behaves like its database, by all figures of both."""
+    deciding = [row for row in rows if row.what in _DECIDE]
+    told = [row for row in deciding if row.verdict != "unknown"]
+    verdicts = {row.verdict for row in deciding}
+    fits: bool | None = "differs" not in verdicts
+    if fits and "cannot tell" in verdicts:
+        fits = None
+    off = [row.what for row in rows if row.verdict == "differs"]
+    beside = f" Different: {', '.join(off)}." if off else ""
+    if not told:
+        verdict = "Not checked: the input has neither write amplification nor tree shape."
+    elif fits is None:
+        unsure = "; ".join(_open(row) for row in told if row.verdict == "cannot tell")
+        verdict = f"The runs cannot tell whether the load matches the database: {unsure}.{beside}"
+    else:
+        ran = f"({max(row.runs for row in told)} runs)"
+        compared = " and ".join(row.what for row in told)
+        verdict = f"The load does not match the database {ran}.{beside}"
+        if fits:
+            verdict = f"The load matches the database in {compared} {ran}.{beside}"
+    return ProfileResult(fits=fits, verdict=verdict, rows=rows)
 
 
 @dataclass(frozen=True)
@@ -187,12 +152,12 @@ def fidelity_check(
     measured = _FiguresOfLoad(bench.installed, plan)
     figures = figures_of(profile, family, 1)
 
-    def fidelity(runs: Sequence[MeasuredRun]) -> Fidelity:
-        return Fidelity(tuple(compared(figures, [run.metrics for run in runs])))
+    def fidelity(runs: Sequence[MeasuredRun]) -> ProfileResult:
+        return profile_result([*compared(figures, [run.metrics for run in runs])])
 
     def conclude(sets: Sets) -> Findings:
         found = fidelity([run for runs in sets.values() for run in runs.values()])
-        return Findings(document=found.document() | {"warnings": list(single.warnings)})
+        return Findings(document=found.model_dump() | {"warnings": list(single.warnings)})
 
     return Experiment(
         identity={"load": load.name, "rocksdb": bench.installed.version, "database": figures},
@@ -207,7 +172,7 @@ def fidelity_check(
     )
 
 
-def compared(figures: Figures, runs: Sequence[Figures]) -> Iterator[FidelityRow]:
+def compared(figures: Figures, runs: Sequence[Figures]) -> Iterator[ComparedFigure]:
     """All figures of a database beside those of each run of its load, those that decide first."""
     for what, database in figures.items():
         kind = what
@@ -249,11 +214,17 @@ def _ratio(part: float | None, whole: float | None) -> float | None:
     return None if part is None or not whole else part / whole
 
 
-def _row(what: str, database: float | None, runs: Sequence[float], kind: str) -> FidelityRow:
+def _row(what: str, database: float | None, runs: Sequence[float], kind: str) -> ComparedFigure:
     if database is None or not runs:
         missing = "the database's input" if database is None else "the load's runs"
         load = float(np.mean(runs)) if runs else None
-        return FidelityRow(what, database, load, "unknown", f"not available from {missing}")
+        return ComparedFigure(
+            what=what,
+            database=database,
+            load=load,
+            verdict="unknown",
+            advice=f"not available from {missing}",
+        )
     most, advice = (_APART if kind in _APART else _WITHIN)[kind]
     as_ratio = kind in _WITHIN and database > 0 and min(runs) > 0
     if kind in _WITHIN and not as_ratio:  # next to nothing on one side: the same, or not
@@ -261,30 +232,28 @@ def _row(what: str, database: float | None, runs: Sequence[float], kind: str) ->
     # Ratios are as far off where they are so many times less as where they are so many times more.
     middle = math.log(database) if as_ratio else database
     most = math.log1p(most) if as_ratio else most
-    mean, half = _interval([math.log(each) for each in runs] if as_ratio else runs)
-    verdict: Verdict = "cannot tell"
-    if abs(mean - middle) + half <= most:
-        verdict = "fits"
-    elif abs(mean - middle) - half > most:
-        verdict = "differs"
+    values = np.array([math.log(each) for each in runs] if as_ratio else runs)
+    # The interval of one value has no end.
+    mean, half = float(values[0]), math.inf
+    if len(values) >= LEAST_RUNS:
+        mean, half, _ = interval_of_mean(values)
+    fits, differs = abs(mean - middle) + half <= most, abs(mean - middle) - half > most
     ends = (mean, mean - half, mean + half) if half else (runs[0],) * 3
     mean, low, high = (math.exp(each) if as_ratio and half else each for each in ends)
     known = math.isfinite(half)
-    return FidelityRow(
-        what, database, mean, verdict, f"change {advice}" if verdict == "differs" else "",
-        low if known else None, high if known else None, len(runs),
-    )  # fmt: skip
+    return ComparedFigure(
+        what=what,
+        database=database,
+        load=mean,
+        verdict="fits" if fits else "differs" if differs else "cannot tell",
+        advice=f"change {advice}" if differs else "",
+        low=low if known else None,
+        high=high if known else None,
+        runs=len(runs),
+    )
 
 
-def _interval(values: Sequence[float]) -> tuple[float, float]:
-    """Mean, and half of its 95% interval; that of one value has no end."""
-    if len(values) < LEAST_RUNS:
-        return values[0], math.inf
-    error = float(np.std(values, ddof=1)) / math.sqrt(len(values))
-    return float(np.mean(values)), error * float(stdtrit(len(values) - 1, (1 + _CONFIDENCE) / 2))
-
-
-def _open(row: FidelityRow) -> str:
+def _open(row: ComparedFigure) -> str:
     between = "" if row.low is None else f" between {row.low:.4g} and {row.high:.4g}"
     return f"after {row.runs} runs {row.what} lies{between}, the database's is {row.database:.4g}"
 

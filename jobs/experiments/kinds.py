@@ -37,10 +37,7 @@ from jobs.specification import experiments
 from jobs.specification.experiments import ExperimentSpecification, stored_specification
 from jobs.specification.named_files import require_trusted
 from jobs.specification.request import StartFile
-from jobs.specification.specification import (
-    Specification,
-    specification_from_document,
-)
+from jobs.specification.specification import Specification
 from optimizer.budget.power import parse_detect
 from sampler.bench.builds import JAVA
 from sampler.bench.settings import Settings
@@ -133,17 +130,6 @@ def _side(given: str | StartFile, build: str | None, known: KnownNames, field: s
     return replace(side, build=build)
 
 
-def _comparison(asked: Mapping[str, Any], _: Engine | None, settings: Settings) -> Experiment:
-    loads = [workload_from_document(each, stored=True) for each in asked["workloads"]]
-    both = [sides.side_from_document(each) for each in asked["sides"]]
-    return comparison.comparison(
-        comparison.subjects_of(both, asked["around"], loads, settings),
-        loads,
-        settings,
-        **{name: asked[name] for name in ("metrics", "around", "rounds", "seed")},
-    )
-
-
 def _upgrade(asked: experiments.UpgradeCheckRequest, known: KnownNames) -> ExperimentSpecification:
     found: list[InputError] = []
     for field in ("old", "new"):
@@ -172,23 +158,12 @@ def _upgrade(asked: experiments.UpgradeCheckRequest, known: KnownNames) -> Exper
     )
 
 
-def _checked_upgrade(asked: Mapping[str, Any], _: Engine | None, settings: Settings) -> Experiment:
-    specification = specification_from_document(asked["specification"])
-    return upgrade.upgrade_check(
-        specification,
-        (asked["old"], asked["new"]),
-        settings,
-        pairs=asked["pairs"],
-        draws=asked["configurations"],
-    )
-
-
 def _explain(asked: experiments.ExplainRequest, known: KnownNames) -> ExperimentSpecification:
     assert known.engine is not None
     margin, metric = parse_detect(str(asked.margin), field="margin")
     if metric is not None or margin > 1:
         raise InputError("margin", "is a share of the winner's fitness; write for example 10%")
-    row = finished_job(known.engine, asked.job, field="job")
+    row = finished_job(known.engine, asked.job)
     if is_external(row):
         raise InputError("job", "an external runner measures this job; name another")
     require_trusted(known.engine, row.id)
@@ -198,13 +173,6 @@ def _explain(asked: experiments.ExplainRequest, known: KnownNames) -> Experiment
         workload={"name": row.specification["workload"]["name"]},
         asked=asked.model_dump(include={"job", "runs", "steps"}) | {"margin": margin},
     )
-
-
-def _explained(asked: Mapping[str, Any], engine: Engine | None, settings: Settings) -> Experiment:
-    assert engine is not None  # that has the job
-    job = finished_job(engine, asked["job"], field="job")
-    numbers = {name: asked[name] for name in ("runs", "steps", "margin")}
-    return explanation_check(engine, job, settings, **numbers)
 
 
 def _profile(asked: experiments.ProfileCheckRequest, known: KnownNames) -> ExperimentSpecification:
@@ -255,9 +223,9 @@ def _about(field: str) -> Iterator[None]:
 Specified = Callable[[Any, KnownNames], ExperimentSpecification]
 Prepared = Callable[[Mapping[str, Any], Engine | None, Settings], Experiment]
 KINDS: Mapping[JobKind, tuple[Specified, Prepared]] = {
-    JobKind.COMPARE: (_compare, _comparison),
-    JobKind.UPGRADE_CHECK: (_upgrade, _checked_upgrade),
-    JobKind.EXPLAIN: (_explain, _explained),
+    JobKind.COMPARE: (_compare, comparison.comparison),
+    JobKind.UPGRADE_CHECK: (_upgrade, upgrade.upgrade_check),
+    JobKind.EXPLAIN: (_explain, explanation_check),
     JobKind.PROFILE_CHECK: (_profile, _checked_profile),
 }
 """Of each kind what checks its request, and what makes the experiment of what it asked."""

@@ -16,8 +16,7 @@ from db.jobs.job_store import JobStore
 from jobs.results.figures import option_value
 from jobs.specification.named_files import require_trusted
 from jobs.specification.specification import require_tunes, specification_from_document
-from sampler.bench.builds import DEFAULT_BUILD, JAVA, named_programs
-from sampler.bench.settings import Settings
+from sampler.bench.builds import DEFAULT_BUILD, JAVA
 from sampler.common.documents import names_a_file, parse_toml
 from sampler.common.errors import InputError
 from sampler.machine.machine import cpu_threads
@@ -59,7 +58,7 @@ class Side:
     # CPU threads of the host that the tuning guide is still to be worked out for; None: it is not
     # asked for, or is in `by_workload`.
     guide_threads: int | None = None
-    notes: tuple[str, ...] = ()  # what the reader must know of it
+    notes: Sequence[str] = ()  # what the reader must know of it
     # whether options of the file that its RocksDB does not know are left out
     drop_unknown: bool = False
 
@@ -78,18 +77,12 @@ JobSide = Callable[[int, str], Side]
 """The side of a job's best, by its number and what the user calls this side."""
 
 
-def read_side(text: str, settings: Settings, job_side: JobSide, *, field: str) -> Side:
-    """Reads ``default``, a point, ``guide``, values, a file, ``job:12``, a build or ``BUILD:...``.
-
-    The settings name this machine's builds. Errors as of ``side_named``.
-    """
-    return side_named(text, named_programs(settings), job_side, field=field, files=True)
-
-
 def side_named(
     text: str, builds: Collection[str], job_side: JobSide, *, field: str, files: bool
 ) -> Side:
-    """The same, given the names of the builds; whether a file of this machine may be named.
+    """Reads ``default``, a point, ``guide``, values, a file, ``job:12``, a build or ``BUILD:...``.
+
+    ``builds`` are the names of builds; ``files``: whether a file of this machine may be named.
 
     Raises:
         InputError: It is nothing of that, or what it names is wrong.
@@ -105,11 +98,6 @@ def side_of_options(name: str, text: str, *, field: str) -> Side:
     """The side of an OPTIONS file's text; an InputError if it is none."""
     read_user_options(text, name=field)
     return Side(asked=name, what=f"the OPTIONS file {name}", options=text, values={})
-
-
-def side_from_document(document: Mapping[str, Any]) -> Side:
-    """A side as ``asdict`` has left it."""
-    return Side(**{**document, "notes": tuple(document["notes"])})
 
 
 def _configured(text: str, job_side: JobSide, *, field: str, files: bool) -> Side:
@@ -239,22 +227,23 @@ def side_of_job(engine: Engine, number: int, field: str) -> Side:
     )
 
 
-def in_family(side: Side, column_family: str) -> Side:
-    """The side with that family of its OPTIONS file; a job's winner, with values, as it is."""
-    if side.options is None or side.values:
-        return side
-    what = f"{side.what}, column family {column_family}"
-    return replace(side, column_family=column_family, what=what)
-
-
 def of_files(sides: Sequence[Side], column_family: str | None, drop_unknown: bool) -> list[Side]:
-    """The sides as their OPTIONS files are to be read; an InputError where no file is given."""
-    named = [*sides]
-    if column_family is not None:
-        named = [in_family(side, column_family) for side in sides]
-        if named == sides:
-            problem = f"needs an OPTIONS file as A or B for {column_family!r:.80}"
-            raise InputError("column_family", problem)
+    """The sides as their OPTIONS files are to be read; an InputError where no file is given.
+
+    The winner of a job, which has values over a file, stays as it is.
+    """
+    files = [side for side in sides if side.options is not None and not side.values]
+    if column_family is not None and not files:
+        problem = f"needs an OPTIONS file as A or B for {column_family!r:.80}"
+        raise InputError("column_family", problem)
+    named = [
+        replace(
+            side, column_family=column_family, what=f"{side.what}, column family {column_family}"
+        )
+        if column_family is not None and side in files
+        else side
+        for side in sides
+    ]
     return [replace(side, drop_unknown=drop_unknown or side.drop_unknown) for side in named]
 
 

@@ -6,7 +6,7 @@ what a comparison says: tables of each metric, sentences, its CSV files and its 
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from jobs.charts.changes import changes_chart, runs_chart
 from jobs.charts.chart import Chart, axis, drawable
 from jobs.experiments.experiment import MeasuredRun, Sets, Side
+from jobs.experiments.told import MetricChange
 from jobs.results.output_folder import REPORT, csv_text, rows_as_csv
 from jobs.results.pages import document_html
 from models.anova import holm
@@ -21,49 +22,11 @@ from optimizer.budget.power import LEAST_PAIRS, smallest_mean
 from optimizer.confirmation.paired_tests import CONFIDENCE, Change, change, differences_of
 from optimizer.objective.objective import Term
 from sampler.common.errors import InputError
-from sampler.workload.metric_table import (
-    Direction,
-    db_bench_metrics,
-    metric_unit,
-    shown_in,
-)
+from sampler.workload.metric_table import db_bench_metrics, metric_unit, shown_in
 from sampler.workload.workload import Prepare, Workload
 
 SIGNIFICANT = 1 - CONFIDENCE
 _MOST_LOG = 700.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class MetricChange:
-    """A metric on the new side, compared with the old one."""
-
-    metric: str
-    # old, new: medians of the runs
-    old: float
-    new: float
-    pairs: int  # pairs in which both runs have the metric
-    change: Change  # from old to new, by itself
-    p_holm: float  # its p-value, corrected for all metrics of all cases
-    # The smallest relative change that as many pairs with as much scatter show with a probability
-    # of 0.8, by itself. A change that Holm's correction must let through as well has to be larger.
-    smallest_change: float
-    better: Direction  # the direction that is better, `min` or `max`
-
-    @property
-    def significant(self) -> bool:
-        """Whether it is no chance, at 5% for the whole check."""
-        return self.p_holm < SIGNIFICANT
-
-    @property
-    def worse(self) -> bool:
-        """Whether it is significant, and the wrong way."""
-        return self.significant and (self.change.percent > 0) == (self.better == "min")
-
-    @property
-    def in_words(self) -> str:
-        """As ``+14.0% (+11.0% to +17.0%)``."""
-        change = self.change
-        return f"{change.percent:+.1f}% ({change.low:+.1f}% to {change.high:+.1f}%)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,6 +126,7 @@ def _metric(
     differences, logarithmic = differences_of(values)
     smallest = smallest_mean(float(np.std(differences, ddof=1)), len(values))
     old, new = np.median(np.array(values), axis=0)
+    significant = p < SIGNIFICANT
     return MetricChange(
         metric=term.metric,
         old=float(old),
@@ -172,6 +136,8 @@ def _metric(
         p_holm=p,
         smallest_change=math.expm1(min(smallest, _MOST_LOG)) if logarithmic else smallest,
         better=term.direction,
+        significant=significant,
+        worse=significant and (found.percent > 0) == (term.direction == "min"),
     )
 
 
@@ -209,7 +175,7 @@ def _difference(table: CaseChange, metric: str) -> dict[str, Any]:
     """A metric's change, how sure it is, and for whom it speaks."""
     row = table.metrics[metric]
     return {
-        **asdict(row.change),
+        **row.change.document(),
         "p_holm": row.p_holm,
         "rounds": row.pairs,
         "could_show_percent": 100 * row.smallest_change,
@@ -267,7 +233,7 @@ def _lines(table: CaseChange) -> list[str]:
     parts = []
     for how, name in (("better", table.after), ("worse", table.before)):
         found = [row for row in table.metrics.values() if table.better(row.metric) == name]
-        told = [f"{row.metric} {row.in_words}" for row in found]
+        told = [f"{row.metric} {row.change.in_words}" for row in found]
         if told:
             parts.append(f"{how} in {', '.join(told)}")
     unknown = [name for name in table.metrics if table.better(name) is None]
@@ -319,7 +285,7 @@ def _plots(place: int, found: Sequence[CaseChange], runs: Sequence[MeasuredRun])
 
 
 def _differences(place: int, table: CaseChange) -> Chart | None:
-    rows = [(name, asdict(row.change)) for name, row in table.metrics.items()]
+    rows = [(name, row.change.document()) for name, row in table.metrics.items()]
     terms = [Term(name, row.better) for name, row in table.metrics.items()]
     could = {name: 100 * row.smallest_change for name, row in table.metrics.items()}
     chart = changes_chart(rows, terms, could)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from db.jobs.job_store import JobStore
 from db.schema.job_row import JobKind
@@ -10,8 +10,9 @@ from jobs.report.changed import minimal_lines
 from jobs.report.section import Table, columns
 from jobs.results.figures import estimate_words, figure, metric_amount, share_percent, step_words
 from optimizer.budget.power import p_figure
+from optimizer.confirmation.paired_tests import Change
 from optimizer.explained import DocumentPart, Explanation, MeasuredGain
-from optimizer.results.document import ProvenChange
+from sampler.workload.metric_table import Direction
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Told:
     note: str = ""  # how the tables are read
 
 
-class ComparedMetric(ProvenChange):
+class ComparedMetric(Change):
     """A metric of a comparison."""
 
     medians: dict[str, float]  # by side
@@ -49,23 +50,28 @@ class ComparisonResult(DocumentPart):
     tables: list[ComparedCase]
 
 
-class CheckedMetric(DocumentPart):
-    """A metric of an upgrade check: the new build against the old one."""
+class MetricChange(DocumentPart):
+    """A metric on the new side, compared with the old one."""
 
-    old: float
+    metric: str
+    old: float  # old, new: medians of the runs
     new: float
-    change: ProvenChange
-    p_holm: float
-    smallest_change: float  # a share of the old one
-    significant: bool
-    worse: bool
+    pairs: int  # pairs in which both runs have the metric
+    change: Change  # from old to new, by itself
+    p_holm: float  # its p-value, corrected for all metrics of all cases
+    # The smallest relative change that as many pairs with as much scatter show with a probability
+    # of 0.8, by itself. A change that Holm's correction must let through as well has to be larger.
+    smallest_change: float
+    better: Direction  # the direction that is better, `min` or `max`
+    significant: bool  # whether it is no chance, at 5% for the whole check
+    worse: bool  # whether it is significant, and the wrong way
 
 
 class CheckedCase(DocumentPart):
     """A configuration on both builds."""
 
     what: str
-    metrics: dict[str, CheckedMetric]
+    metrics: dict[str, MetricChange]
 
 
 class UpgradeResult(DocumentPart):
@@ -81,18 +87,21 @@ class ComparedFigure(DocumentPart):
 
     what: str
     database: float | None
-    load: float | None
+    load: float | None  # the mean of its runs
+    verdict: Literal["fits", "differs", "cannot tell", "unknown"]
+    advice: str = ""  # what to change in the workload file, or how to learn the figure
     low: float | None = None  # low, high: 95% interval of the load's mean
     high: float | None = None
-    verdict: str
-    advice: str
+    runs: int = 0
 
 
 class ProfileResult(DocumentPart):
-    """What ``profile --check`` found."""
+    """What ``profile --check`` found: whether a load behaves like the database."""
 
+    # Whether write amplification and the shape of the tree do, as far as both are told; None: the
+    # runs cannot tell.
     fits: bool | None
-    verdict: str
+    verdict: str  # a line for the whole
     rows: list[ComparedFigure]
 
 
@@ -139,7 +148,8 @@ def _compared(cases: Sequence[ComparedCase], before: str, after: str) -> Table:
             case.workload,
             name,
             *(metric_amount(metric.medians[side], name) for side in (before, after)),
-            *_change(metric, metric.p_holm),
+            metric.in_words,
+            p_figure(metric.p_holm),
             metric.better or "",
             share_percent(metric.could_show_percent / 100),
         )
@@ -155,10 +165,6 @@ def _compared(cases: Sequence[ComparedCase], before: str, after: str) -> Table:
 _COULD = ("detectable",)
 
 
-def _change(found: ProvenChange, p: float) -> tuple[str, str]:
-    return f"{found.percent:+.1f}% ({found.low:+.1f}% to {found.high:+.1f}%)", p_figure(p)
-
-
 def _upgrade(found: UpgradeResult) -> Told:
     rows = [
         (
@@ -166,7 +172,8 @@ def _upgrade(found: UpgradeResult) -> Told:
             name.upper(),
             figure(metric.old),
             figure(metric.new),
-            *_change(metric.change, metric.p_holm),
+            metric.change.in_words,
+            p_figure(metric.p_holm),
             "worse" if metric.worse else "better" if metric.significant else "",
             share_percent(metric.smallest_change),
         )

@@ -25,12 +25,12 @@ from jobs.experiments.option_drift import (
 from jobs.experiments.tables import (
     SIGNIFICANT,
     CaseChange,
-    MetricChange,
     compare_cases,
     holm_of,
     pair_values,
 )
-from jobs.specification.specification import Specification
+from jobs.experiments.told import MetricChange
+from jobs.specification.specification import Specification, specification_from_document
 from optimizer.budget.power import LEAST_PAIRS, p_words
 from optimizer.confirmation.paired_tests import Change, change
 from optimizer.objective.objective_file import objective_from_document
@@ -46,25 +46,20 @@ from sampler.workload.workload_file import workload_from_document
 RESULT = "upgrade.json"
 
 
-def upgrade_check(
-    specification: Specification,
-    names: Sequence[str],
-    settings: Settings,
-    *,
-    pairs: int,
-    draws: int,
-) -> Experiment:
+def upgrade_check(asked: Mapping[str, Any], _: object, settings: Settings) -> Experiment:
     """The runs of a check, and what is made of them.
 
-    ``names`` are the old and the new build, by name or path. The specification has the workload,
-    the space of the draws, the seed, and the user's file as the baseline. Every case is run
-    ``pairs`` times on either build, 0: nothing is measured; beside the defaults and the user's
-    file there are so many random draws.
+    ``asked``: ``old`` and ``new``, the builds by name or path; a ``specification`` with the
+    workload, the space of the draws, the seed, and the user's file as the baseline; ``pairs``, how
+    often every case is run on either build, 0: nothing is measured; and ``configurations``, how
+    many random draws there are beside the defaults and the user's file.
 
     Raises:
         InputError: Something is wrong with what is asked for, or with this machine; a build does
             not work, or the old one refuses the user's file.
     """
+    specification = specification_from_document(asked["specification"])
+    names, pairs, draws = (asked["old"], asked["new"]), asked["pairs"], asked["configurations"]
     require_sensible(specification, pairs)
     old, new = (
         installed_build(name, settings, field=field)
@@ -95,9 +90,12 @@ def upgrade_check(
             "drift": asdict(drift),
             "options_file": _file_document(file),
             "cases": [_case_document(each, what[each.case]) for each in changes],
-            "causes": {name: asdict(each) for name, each in why.items()},
+            "causes": {
+                name: vars(each) | {"gone": each.gone.document()} for name, each in why.items()
+            },
             "verdict": upgrade_sentences(changes, what, why, drift.changed, file),
-            "worse": is_worse(changes, file),
+            # a metric, a run that fails, or a file that is refused
+            "worse": any(each.worse for each in changes) or (file is not None and not file.opens),
         }
         return Findings(document=document, name=RESULT)
 
@@ -213,14 +211,10 @@ def _file_document(file: OwnFile | None) -> dict[str, Any] | None:
 
 
 def _case_document(each: CaseChange, what: str) -> dict[str, Any]:
-    metrics = {
-        name: asdict(m) | {"significant": m.significant, "worse": m.worse}
-        for name, m in each.metrics.items()
-    }
     old, new = (each.failed[side] for side in SIDES)
     return {
         "case": each.case,
-        "metrics": metrics,
+        "metrics": {name: metric.document() for name, metric in each.metrics.items()},
         "pairs": each.pairs,
         "failed_old": len(old),
         "failed_new": len(new),
@@ -301,14 +295,9 @@ def upgrade_sentences(
     return told
 
 
-def is_worse(changes: Sequence[CaseChange], file: OwnFile | None) -> bool:
-    """Whether anything got worse: a metric, a run that fails, or a file that is refused."""
-    return any(each.worse for each in changes) or (file is not None and not file.opens)
-
-
 def _significant(metric: MetricChange, what: str) -> str:
     kind = "worse" if metric.worse else "better"
-    told = f"{metric.metric.upper()} {metric.in_words} with {what}"
+    told = f"{metric.metric.upper()} {metric.change.in_words} with {what}"
     return f"{told}: {kind}, {p_words(metric.p_holm)}."
 
 
@@ -323,7 +312,7 @@ def _cause(
     mine = kept.metrics.get(metric.metric) if kept else None
     if mine is None or found is None:
         return ["The old defaults could not be measured on the new build: the cause is unknown."]
-    rest = f"With the old defaults: {mine.in_words}"
+    rest = f"With the old defaults: {mine.change.in_words}"
     sure = f"{rest}, {p_words(mine.p_holm)}"
     same_way = (mine.change.percent > 0) == (metric.change.percent > 0)
     if found.shown:

@@ -33,9 +33,9 @@ from jobs.report.options_file import (
     steps_of_best,
     steps_table,
 )
-from jobs.report.ranking import boxes_section, ranking_sections, top_section
+from jobs.report.ranking import boxes_section, ranking_sections
 from jobs.report.section import Block, Section, Text
-from jobs.report.sections import front_section, sections
+from jobs.report.sections import front_section, sections, top_section
 from jobs.report.trial_export import trials_csv
 from jobs.report.verdict import terms_section
 from jobs.results.export import ExportRefusedError, difference_of

@@ -2,8 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from jobs.charts.chart import Chart, drawable
@@ -26,16 +24,6 @@ _MOST_WARNINGS = 20
 def phases_section(result: Result, trials: Sequence[Trial]) -> Section:
     """When each phase began and ended, and why."""
     titles = (("phase", "began (UTC)", "ended"), ("runs",), ("why it began", "why it ended"))
-    rows = [
-        (
-            row.name,
-            *(f"{at:%Y-%m-%d %H:%M:%S}" if at else "unknown" for at in (row.began, row.ended)),
-            str(row.runs or ""),
-            row.why_begun,
-            row.why_ended,
-        )
-        for row in phase_rows(trials, result)
-    ]
     counts, time = result.trials, result.time
     given = sum(trial.given for trial in trials)
     line = (
@@ -47,7 +35,9 @@ def phases_section(result: Result, trials: Sequence[Trial]) -> Section:
     line += " The baseline is measured again at intervals within the phases."
     lines = [line, *warm_start_lines(result)]
     texts = [Text(each, "dim") for each in lines]
-    return Section("phases", "Phases of the job", [Table(columns(*titles), rows), *texts])
+    return Section(
+        "phases", "Phases of the job", [Table(columns(*titles), _phases(trials, result)), *texts]
+    )
 
 
 def failures_section(trials: Sequence[Trial]) -> Section:
@@ -143,20 +133,7 @@ def environment_section(environment: Mapping[str, Any]) -> Section:
 _NOT_BEGUN = "Available once the job has begun."
 
 
-@dataclass(frozen=True)
-class PhaseRow:
-    """One phase of a job, with one line each on why it began and ended."""
-
-    name: str
-    # began, ended: of its first and its last trial; None where no time is known
-    began: datetime | None
-    ended: datetime | None
-    runs: int  # how many trials it has
-    why_begun: str
-    why_ended: str
-
-
-def phase_rows(trials: Sequence[Trial], result: Result) -> list[PhaseRow]:
+def _phases(trials: Sequence[Trial], result: Result) -> list[Sequence[str]]:
     """The phases in their order; the ranking, which runs nothing, between draws and search.
 
     Trials that were given, measured before the job, are left out.
@@ -172,24 +149,18 @@ def phase_rows(trials: Sequence[Trial], result: Result) -> list[PhaseRow]:
         else "the ranking selects the parameters to search",
         Phase.CONFIRM: "the best single runs may be luck, so they are repeated with the baseline",
     }
-    rows = []
+    rows: list[Sequence[str]] = []
     for phase, mine in runs.items():
         if phase is Phase.SEARCH:
             names = ", ".join(row.name for row in result.parameters[:5])
-            what = (
-                "the models learned from the random ones"
-                if guided
-                else "the parameters are ranked"
-            )
+            taught = "the models learned from the random ones"
+            what = taught if guided else "the parameters are ranked"
             why = f"{what}; most important at the end of the job: {names}"
-            span = (_span(runs.get(Phase.SAMPLE, ()))[1], _span(mine)[0])
-            rows.append(
-                PhaseRow(
-                    Phase.RANK.value, *span, 0, "all random configurations were measured", why
-                )
-            )
+            times = (_span(runs.get(Phase.SAMPLE, ()))[1], _span(mine)[0])
+            measured = "all random configurations were measured"
+            rows.append((Phase.RANK.value, *times, "", measured, why))
         why = _why_ended(phase, runs, result)
-        rows.append(PhaseRow(phase.value, *_span(mine), len(mine), begun[phase], why))
+        rows.append((phase.value, *_span(mine), str(len(mine)), begun[phase], why))
     return rows
 
 
@@ -200,10 +171,12 @@ def _guided(result: Result) -> bool:
         return False
 
 
-def _span(trials: Sequence[Trial]) -> tuple[datetime | None, datetime | None]:
-    began = [trial.started_at for trial in trials if trial.started_at]
-    ended = [trial.finished_at for trial in trials if trial.finished_at]
-    return min(began, default=None), max(ended, default=None)
+def _span(trials: Sequence[Trial]) -> tuple[str, str]:
+    """When the first began and the last ended."""
+    began = min((trial.started_at for trial in trials if trial.started_at), default=None)
+    ended = max((trial.finished_at for trial in trials if trial.finished_at), default=None)
+    first, last = (f"{at:%Y-%m-%d %H:%M:%S}" if at else "unknown" for at in (began, ended))
+    return first, last
 
 
 def _why_ended(phase: Phase, runs: Mapping[Phase, Sequence[Trial]], result: Result) -> str:

@@ -12,7 +12,6 @@ from jobs.charts.importance import (
 from jobs.report.section import Block, Cell, Charts, Column, Items, Section, Table, Text, columns
 from jobs.results.figures import figure
 from optimizer.budget.power import p_figure
-from optimizer.results.document import Result
 from optimizer.results.ranking import (
     LEAST_R2,
     OTHER,
@@ -77,53 +76,12 @@ def anova_line(ranking: ParameterRanking) -> str | None:
     return f"Analysis of variance of the {power.draws} random configurations alone: {seen}{ranks}"
 
 
-def top_section(result: Result) -> Section:
-    """The five most important parameters, their shares of each metric, and whether to trust them.
-
-    What else says how sure they are stands in the sections of the ranking.
-    """
-    if result.contributions or not result.by_models:
-        lines = importance_lines(result)
-        return Section("importance", _TOP_TITLE, [Text(line) for line in lines])
-    table = _shares_table(result, list(result.forest), TOP)
-    return Section("importance", _TOP_TITLE, [table, *map(Text, _order_lines(result))])
-
-
-_TOP_TITLE = "Most important parameters"
-
-
-def importance_lines(result: Result) -> list[str]:
-    """The five most important parameters in one line, and how far to trust their order."""
-    if result.contributions:
-        return ["The greedy strategy varies one parameter at a time, so it does not rank them."]
-    known = {metric: r2 for metric, r2 in result.ranked_r2.items() if r2 is not None}
-    of = "trials" if result.by_models else "random configurations"
-    if not known:
-        return [f"{_TOP_TITLE}: unknown, too few {of} (at least 10 must succeed)."]
-    top = ", ".join(row.name for row in result.parameters[:TOP])
-    shown = ", ".join(f"{metric} {r2:.2f}" for metric, r2 in known.items())
-    doubt = "" if min(known.values()) >= LEAST_R2 else f"; unreliable, needs more {of}"
-    lines = [f"{_TOP_TITLE}, changed or not: {top} (R2 on unseen trials: {shown}{doubt})."]
-    lines += _order_lines(result)
-    if apart := [line.partition(";")[0] for line in disagreement_lines(result)]:
-        lines.append(f"Forest and process disagree: {'; '.join(apart)} (rocktune parameters).")
-    if words := anova_line(result):
-        lines.append(f"{words}.")
-    return lines
-
-
-def _order_lines(result: Result) -> list[str]:
-    """How far to trust the order, by metric; nothing where no model tells it."""
-    trust = trust_lines(result)
-    return [f"How far to trust the order: {'; '.join(trust)}."] if trust else []
-
-
 def brief_section(ranking: ParameterRanking, metric: str | None = None) -> Section:
     """The parameters in the order that they have; ``metric``: that one by everything known."""
     if metric and ranking.models:
         table = _metric_table(ranking, metric)
     else:
-        table = _shares_table(ranking, [metric] if metric else list(ranking.forest))
+        table = shares_table(ranking, [metric] if metric else list(ranking.forest))
     if ranking.models:
         lines = ["Share of the variance over the whole space, and p-value of no effect (Holm)."]
         lines += [f"{line}." for line in trust_lines(ranking)]
@@ -143,7 +101,7 @@ def brief_section(ranking: ParameterRanking, metric: str | None = None) -> Secti
     return Section("ranking", "Parameter importance", [table, *(Text(line) for line in lines)])
 
 
-def _shares_table(
+def shares_table(
     ranking: ParameterRanking, metrics: Sequence[str], most: int | None = None
 ) -> Table:
     """The first parameters, ``most`` at most, with the figure that ranks them by each metric."""

@@ -10,6 +10,7 @@ from jobs.report.changed import (
     contributed_section,
     path_section,
 )
+from jobs.report.ranking import anova_line, disagreement_lines, shares_table, trust_lines
 from jobs.report.section import Block, Cell, Column, Section, Table, Text
 from jobs.report.verdict import (
     limits_section,
@@ -22,6 +23,7 @@ from jobs.report.verdict import (
 )
 from jobs.results.figures import amount_with_unit, figure
 from optimizer.results.document import Result
+from optimizer.results.ranking import LEAST_R2, TOP
 
 _FRONT_ROWS = 12
 
@@ -45,6 +47,47 @@ def sections(result: Result, *, job: object = "ID", out: Path | None = None) -> 
         terms_section(result),
     )
     return {section.name: section.numbered(job) for section in told}
+
+
+def top_section(result: Result) -> Section:
+    """The five most important parameters, their shares of each metric, and whether to trust them.
+
+    What else says how sure they are stands in the sections of the ranking.
+    """
+    if result.contributions or not result.by_models:
+        lines = importance_lines(result)
+        return Section("importance", _TOP_TITLE, [Text(line) for line in lines])
+    table = shares_table(result, list(result.forest), TOP)
+    return Section("importance", _TOP_TITLE, [table, *map(Text, _order_lines(result))])
+
+
+_TOP_TITLE = "Most important parameters"
+
+
+def importance_lines(result: Result) -> list[str]:
+    """The five most important parameters in one line, and how far to trust their order."""
+    if result.contributions:
+        return ["The greedy strategy varies one parameter at a time, so it does not rank them."]
+    known = {metric: r2 for metric, r2 in result.ranked_r2.items() if r2 is not None}
+    of = "trials" if result.by_models else "random configurations"
+    if not known:
+        return [f"{_TOP_TITLE}: unknown, too few {of} (at least 10 must succeed)."]
+    top = ", ".join(row.name for row in result.parameters[:TOP])
+    shown = ", ".join(f"{metric} {r2:.2f}" for metric, r2 in known.items())
+    doubt = "" if min(known.values()) >= LEAST_R2 else f"; unreliable, needs more {of}"
+    lines = [f"{_TOP_TITLE}, changed or not: {top} (R2 on unseen trials: {shown}{doubt})."]
+    lines += _order_lines(result)
+    if apart := [line.partition(";")[0] for line in disagreement_lines(result)]:
+        lines.append(f"Forest and process disagree: {'; '.join(apart)} (rocktune parameters).")
+    if words := anova_line(result):
+        lines.append(f"{words}.")
+    return lines
+
+
+def _order_lines(result: Result) -> list[str]:
+    """How far to trust the order, by metric; nothing where no model tells it."""
+    trust = trust_lines(result)
+    return [f"How far to trust the order: {'; '.join(trust)}."] if trust else []
 
 
 def front_section(

@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-import orjson
 from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
@@ -36,11 +34,10 @@ from jobs.results.output_folder import DIFFERENCE, MINIMAL, OPTIONS
 from jobs.specification.resolved_job import resolve_stored
 from jobs.views.live import job_series_of
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.explained import Explanation
-from optimizer.explanation import explained
+from optimizer.explained import Dependence, Explanation
+from optimizer.explanation import dependences, explained
 from optimizer.results.document import Result
 from optimizer.results.ranking import ParameterRanking
-from optimizer.surrogate.parameter_effects import Dependences, dependences
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import History, Purpose
 from sampler.rocksdb.application import application_steps
@@ -52,7 +49,7 @@ from sampler.space.space_file import space_from_document
 
 @dataclass(frozen=True)
 class OutcomeView:
-    """The first screen of a finished job: its sections by name, and which files there are."""
+    """A finished job's sections by name, and which files there are; on its own page all else."""
 
     told: Mapping[str, Section]
     proven: bool  # whether something was proven better
@@ -61,17 +58,10 @@ class OutcomeView:
     has_difference: bool  # whether the job was given an OPTIONS file, and has one
     has_minimal: bool
     has_fullest: bool
-
-
-@dataclass(frozen=True)
-class ResultView:
-    """The page of a job's result but for its plots of many points."""
-
-    outcome: OutcomeView
-    proof: Sequence[Section]  # the proof, its limits, and why the winner is better
-    measurable: bool  # whether it is explained, and the explanation is not measured yet
-    front: Section
-    applied: Sequence[Section]  # what the file changes and how it is used; empty without a file
+    proof: Sequence[Section] = ()  # the proof, its limits, and why the winner is better
+    measurable: bool = False  # whether it is explained, and the explanation is not measured yet
+    front: Section | None = None
+    applied: Sequence[Section] = ()  # what the file changes and how it is used; empty without one
 
 
 def outcome_view(job: JobRow, result: Result, kept: Mapping[str, Any]) -> OutcomeView:
@@ -93,16 +83,19 @@ def outcome_view(job: JobRow, result: Result, kept: Mapping[str, Any]) -> Outcom
 _PROOF = ("proof", "limits", "path", "contributed", "terms")
 
 
-def results_view(engine: Engine, job: JobRow, result: Result) -> ResultView:
-    """All that the page tells; explains the winner anew where an earlier version did not."""
+def results_view(engine: Engine, job: JobRow, result: Result) -> OutcomeView:
+    """All that the page of a result tells, but for its plots of many points.
+
+    Explains the winner anew where an earlier version did not.
+    """
     kept = kept_of(engine, job.id)
     explanation, withheld = explained_job(engine, job, result)
     result = result.model_copy(
         update={"explanation": explanation, "explanation_withheld": withheld}
     )
     outcome = outcome_view(job, result, kept)
-    return ResultView(
-        outcome=outcome,
+    return replace(
+        outcome,
         proof=[outcome.told[name] for name in _PROOF],
         measurable=explanation is not None and explanation.measured is None,
         front=_front(engine, job.id, result, kept["fitness"]),
@@ -182,7 +175,7 @@ def importance_details(engine: Engine, job: JobRow, ranking: ParameterRanking) -
     return [boxes_section(boxes), *_dependence_sections(dependence_of_job(engine, job), sizes)]
 
 
-def _dependence_sections(known: Dependences | None, sizes: Collection[str]) -> list[Section]:
+def _dependence_sections(known: Dependence | None, sizes: Collection[str]) -> list[Section]:
     title = "Effect of each parameter"
     if known is None:
         few = "Too few trials succeeded to model how a metric depends on a parameter."
@@ -227,7 +220,7 @@ def _dependence_sections(known: Dependences | None, sizes: Collection[str]) -> l
 _PAIRS = "The strongest pairs"
 
 
-def _curves(known: Dependences, sizes: Collection[str]) -> list[Chart]:
+def _curves(known: Dependence, sizes: Collection[str]) -> list[Chart]:
     total: dict[str, float] = defaultdict(float)
     for curve in known.curves:
         total[curve.parameter] += curve.share
@@ -244,10 +237,10 @@ def _curves(known: Dependences, sizes: Collection[str]) -> list[Chart]:
     )
 
 
-_known = JobCache[Dependences | None](alone=True)
+_known = JobCache[Dependence | None](alone=True)
 
 
-def dependence_of_job(engine: Engine, job: JobRow) -> Dependences | None:
+def dependence_of_job(engine: Engine, job: JobRow) -> Dependence | None:
     """What its trials teach so far; of many, some evenly over the job.
 
     None while they are too few, or teach nothing at all.
@@ -257,13 +250,7 @@ def dependence_of_job(engine: Engine, job: JobRow) -> Dependences | None:
     return _known.of(engine, job.id, state, lambda: _learned(engine, job))
 
 
-def dependence_document(found: Dependences) -> dict[str, Any]:
-    """As JSON holds it; figures of effects in percent."""
-    document: dict[str, Any] = orjson.loads(orjson.dumps(found, default=np.ndarray.tolist))
-    return document
-
-
-def _learned(engine: Engine, job: JobRow) -> Dependences | None:
+def _learned(engine: Engine, job: JobRow) -> Dependence | None:
     trials, _ = sampled_trials(engine, job.id, most=_MOST_TAUGHT)
     runs = [trial for trial in trials if trial.purpose is Purpose.BASELINE and trial.done]
     if not runs:

@@ -11,7 +11,8 @@ from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
 from jobs.queue.service_settings import ServiceSettings
 from tests.support.api.browser import log_in
-from tests.support.api.callers import admin, stranger
+from tests.support.api.callers import EXTERNAL, admin, stranger, submit
+from tests.support.api.fake_runner import drive
 
 
 @pytest.fixture
@@ -41,6 +42,14 @@ def anyone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     with admin(app) as client:
         yield client
     engine.dispose()
+
+
+@pytest.fixture(scope="session")
+def ended(anyone: TestClient) -> int:
+    """A job of ``anyone`` that is done, of 12 trials; tests only read it."""
+    number = submit(anyone, EXTERNAL)
+    drive([anyone], number, at_once=4)
+    return number
 
 
 @pytest.fixture

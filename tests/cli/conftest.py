@@ -1,1 +1,8 @@
-from tests.support.cli.fixtures import client, desk, here, service, zygote  # noqa: F401
+from tests.support.cli.fixtures import (  # noqa: F401
+    client,
+    desk,
+    here,
+    service,
+    small_disk,
+    zygote,
+)

@@ -28,9 +28,14 @@ def test_the_list_names_every_command(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_examples_end_the_help_of_a_command(capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments in (["tune"], ["contributions"], ["parameters"], ["schedule", "add"], ["host"]):
-        assert main([*arguments, "--help"]) == 0
-        assert f"rocktune {' '.join(arguments)} " in capsys.readouterr().out.split("Example", 1)[1]
+    for name in (
+        "tune", "bench", "space", "workloads", "contributions", "parameters", "host", "submit",
+        "jobs", "show", "options", "cancel", "resume", "schedule add",
+    ):  # fmt: skip
+        assert main([*name.split(), "--help"]) == 0
+        usage, _, examples = capsys.readouterr().out.partition("Example")
+        assert f"Usage: rocktune {name} " in usage
+        assert f"rocktune {name}" in examples
 
 
 def test_an_interrupted_command_says_so(

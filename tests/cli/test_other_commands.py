@@ -37,14 +37,6 @@ def test_help(here: Here, capsys: Capture, command: str):
     assert len(printed.out.splitlines()) > 5
 
 
-@pytest.mark.parametrize("command", ["tune", "bench", "space", "workloads"])
-def test_help_has_examples(here: Here, capsys: Capture, command: str):
-    here(command, "--help")
-    usage, _, examples = capsys.readouterr().out.partition("Example")
-    assert f"Usage: rocktune {command} " in usage
-    assert f"rocktune {command}" in examples
-
-
 def test_the_command_itself(here: Here, capsys: Capture):
     assert here("--help") == 0
     printed = capsys.readouterr().out
@@ -131,10 +123,8 @@ def test_one_that_there_is_not(here: Here, capsys: Capture, command: str):
 
 def test_a_reader_that_goes_away_is_no_error(desk: Desk):
     with desk.start("space", "all") as process:
-        assert process.stdout is not None
         process.stdout.close()
         process.wait(60)
-        assert process.stderr is not None
         assert process.stderr.read() == ""
     assert process.returncode == 0
 

@@ -14,7 +14,7 @@ from tests.support.fuzzing.fuzz_seeds import keep, kept, requests, seeds
 from tests.support.fuzzing.fuzz_service import routes
 from tests.support.fuzzing.fuzz_targets import LONGEST, TARGETS
 
-CHANGED = 150
+CHANGED = 60
 SOME = 60  # requests: each takes milliseconds
 SERVED = ("body", "request")
 QUICK = sorted(TARGETS.keys() - set(SERVED))

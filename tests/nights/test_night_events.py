@@ -1,24 +1,21 @@
 """What webhooks are told of nights: times that were missed, regressions found and gone."""
 
 import math
-from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, insert, update
+from sqlalchemy import Engine
 
-from db.connection.engine import writing
 from db.jobs.job_store import JobStore
 from db.nightly.batches import BatchState, batch_result
-from db.schema.job_row import JobState
-from db.schema.tables import batch, job
 from db.webhooks import EVENTS, Delivery, add_webhook, read_deliveries
 from jobs.batch import batch_run as ending
 from jobs.batch.batch_run import end_batch_now
 from jobs.queue.lifecycle import cancel_stored
 from jobs.schedule import fire_due, keep_schedule
 from jobs.webhooks import event_text
-from tests.support.jobs.batch_nights import FIRST, result
+from tests.support.api.watched_nights import keep_night
+from tests.support.jobs.batch_nights import result
 from tests.support.jobs.night_scene import Clock, plan_of
 from tests.support.jobs.worker_scene import Scene
 
@@ -35,6 +32,7 @@ def told(database: Engine) -> Any:
     return read
 
 
+@pytest.mark.one_database
 @pytest.mark.slow
 @pytest.mark.parametrize("missed", ["late", "skip"])
 def test_a_missed_time_is_told_and_one_that_is_kept_is_not(
@@ -61,6 +59,7 @@ def test_a_missed_time_is_told_and_one_that_is_kept_is_not(
     assert about["why"] in event_text(found.event, found.about)
 
 
+@pytest.mark.one_database
 @pytest.mark.slow
 def test_a_time_at_which_the_batch_before_still_runs_is_told(
     scene: Scene, clock: Clock, told: Any
@@ -83,20 +82,7 @@ def night(engine: Engine, number: int, waf: float) -> int:
         {"waf": level, "sa": 1.0 + 0.01 * math.cos(5 * number), "time": 3.0, "rate": 1.0}
     )
     found["trials"] = {"total": 90}
-    job_id = JobStore(engine).create_job(found["job"], "d")
-    values = {
-        "name": "nightly", "state": BatchState.RUNNING.value, "why": "", "digest": "d",
-        "document": {"items": [{"item": "load/default"}]},
-        "created_at": FIRST + timedelta(days=number),
-    }  # fmt: skip
-    with writing(engine) as connection:
-        batch_id: int = connection.execute(
-            insert(batch).values(values).returning(batch.c.id)
-        ).scalar_one()
-        mine = {"batch_id": batch_id, "batch_item": "load/default", "state": JobState.DONE.value}
-        changed = update(job).where(job.c.id == job_id)
-        connection.execute(changed.values({**mine, "result": found}))
-    return batch_id
+    return keep_night(engine, found, number, state=BatchState.RUNNING)[0]
 
 
 def test_a_regression_is_told_when_it_is_found_and_when_it_is_gone(
@@ -106,7 +92,7 @@ def test_a_regression_is_told_when_it_is_found_and_when_it_is_gone(
     for number, waf in enumerate(levels):
         document = end_batch_now(database, night(database, number, waf))
         kept = batch_result(database, document["batch"])
-        assert kept is not None and kept["watch"] == document["watch"]
+        assert kept["watch"] == document["watch"]
         assert document["watch"]["nights"][-1]["batch"] == document["batch"], "it is one of them"
         assert end_batch_now(database, document["batch"])["watch"] == document["watch"]
     found, gone = told()
@@ -121,12 +107,14 @@ def test_a_regression_is_told_when_it_is_found_and_when_it_is_gone(
     assert "better" in event_text(gone.event, gone.about)
 
 
+@pytest.mark.one_database
 def test_what_gets_better_and_was_not_worse_is_no_news(database: Engine, told: Any) -> None:
     for number, waf in enumerate([3.0] * 16 + [2.0] * 10):
         document = end_batch_now(database, night(database, number, waf))
     assert document["watch"]["findings"] and told() == []
 
 
+@pytest.mark.one_database
 def test_killed_before_it_is_judged_a_night_is_judged_by_who_goes_on(
     database: Engine, told: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

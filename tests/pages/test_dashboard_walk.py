@@ -64,7 +64,7 @@ def test_submit_watch_to_the_end_read_the_rank_keep_the_file_and_clone(
     see.get_by_role("link", name="Submit one").click()
     see.get_by_label("Workload").select_option("small")
     see.get_by_label("Objective", exact=True).select_option("sa")
-    see.get_by_label("Trials").fill("16")
+    see.get_by_label("Trials").fill("12")
     see.get_by_text("More settings").click()
     see.get_by_label("Strategy").select_option("random")
     see.get_by_label("Skip the reads after the proof").check()
@@ -79,7 +79,7 @@ def test_submit_watch_to_the_end_read_the_rank_keep_the_file_and_clone(
     page.await_plots()
     expect(see.locator("#chart-convergence .main-svg").first).to_be_visible()
     expect(see.locator("#standing .verdict")).to_be_visible(timeout=4 * 60_000)
-    expect(see.locator("#standing")).to_contain_text("16 of 16")
+    expect(see.locator("#standing")).to_contain_text("12 of 12")
     expect(see.locator("#environment")).to_contain_text("rocksdb")
 
     tabs = see.get_by_role("navigation", name="Pages of this job")

@@ -63,7 +63,7 @@ OTHERS = {
     ("optimizer/objective/objective.py", "Objective"),
     ("cli/tuning/doctor.py", "doctor_command"),
     ("cli/tuning/catalogue.py", "guide_command"),
-    ("jobs/views/answers.py", "Dependence"),
+    ("optimizer/explained.py", "Dependence"),
     ("optimizer/results/ranking.py", "Contributions"),
     ("optimizer/explained.py", "Explanation"),
 }

@@ -201,14 +201,13 @@ def test_to_log_in_again_ends_the_session_before(
     assert token_of_session(database, before) is None
 
 
-@pytest.mark.parametrize(
-    "elsewhere",
-    ["//evil.example", "/\\evil.example", "https://evil.example", "javascript:alert(1)", "evil",
-     "/\t/evil.example", "/x\r\nX: y", "\\\\evil.example", "", "/ /evil", "/é", "/x\\y"],
-)  # fmt: skip
-def test_only_a_path_of_this_server_is_gone_on_to(elsewhere: str) -> None:
-    assert safe_path(elsewhere) == "/"
-    assert safe_path("/jobs/1?x=%2F#y") == "/jobs/1?x=%2F#y"
+def test_only_a_path_of_this_server_is_gone_on_to() -> None:
+    for elsewhere in (
+        "//evil.example", "/\\evil.example", "https://evil.example", "javascript:alert(1)", "evil",
+        "/\t/evil.example", "/x\r\nX: y", "\\\\evil.example", "", "/ /evil", "/é", "/x\\y",
+    ):  # fmt: skip
+        assert safe_path(elsewhere) == "/"
+        assert safe_path("/jobs/1?x=%2F#y") == "/jobs/1?x=%2F#y"
 
 
 def test_the_log_in_leads_nowhere_else(client: TestClient, tokens: dict[Role, str]) -> None:

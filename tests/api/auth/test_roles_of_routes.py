@@ -159,7 +159,9 @@ def test_each_role_may_do_what_it_may_and_no_more(app: FastAPI, tokens: dict[Rol
     with stranger(app) as client:
         for route, needed in RULES.items():
             for role in (None, *Role):
-                job = submit(client, EXTERNAL, **bearer(tokens[Role.SUBMIT]))
+                job = 1
+                if "{job_id}" in route[1]:
+                    job = submit(client, EXTERNAL, **bearer(tokens[Role.SUBMIT]))
                 if route[1].startswith(("/v1/schedules", "/v1/batches", "/v1/nights", "/nights")):
                     nightly = {**SCHEDULE, "name": "nightly"}
                     asks = bearer(tokens[Role.SUBMIT])

@@ -308,14 +308,17 @@ def test_the_log_in_takes_a_token_and_no_more(client: TestClient) -> None:
 
 
 @LIMITS
-@pytest.mark.parametrize(
-    ("part", "values"), [("1,", 1), ("[],", 2), ('{"a":1},', 2), ("[[[[1]]]],", 5)]
-)
-def test_a_body_has_so_many_values_and_no_more(client: TestClient, part: str, values: int) -> None:
-    sent = {"Content-Type": "application/json"}
-    for count, status in ((MOST_VALUES // values, 413), (20_000, 422)):
-        body = f'{{"workload":"external","x":[{part * count}1]}}'
-        assert client.post("/v1/jobs", content=body, headers=sent).status_code == status
+def test_a_body_has_so_many_values_and_no_more(anyone: TestClient) -> None:
+    for part, values in (
+        ("1,", 1),
+        ("[],", 2),
+        ('{"a":1},', 2),
+        ("[[[[1]]]],", 5),
+    ):
+        sent = {"Content-Type": "application/json"}
+        for count, status in ((MOST_VALUES // values, 413), (20_000, 422)):
+            body = f'{{"workload":"external","x":[{part * count}1]}}'
+            assert anyone.post("/v1/jobs", content=body, headers=sent).status_code == status
 
 
 @LIMITS

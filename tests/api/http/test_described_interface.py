@@ -48,9 +48,13 @@ def app(engine: Engine) -> FastAPI:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # of the libraries that call
-@pytest.mark.parametrize("role", [Role.ADMIN, None])
+@pytest.mark.parametrize(
+    ("role", "phases", "cases"),
+    # Without a token all that differs is who asks: what is shown as an example is enough.
+    [(Role.ADMIN, ("examples", "coverage"), 500), (None, ("examples",), 5)],
+)
 def test_nothing_is_answered_but_what_is_described(
-    engine: Engine, app: FastAPI, role: Role | None
+    engine: Engine, app: FastAPI, role: Role | None, phases: tuple[str, ...], cases: int
 ) -> None:
     token = make_token(engine, "prover", role or Role.READ)
     with admin(app) as client:
@@ -58,14 +62,12 @@ def test_nothing_is_answered_but_what_is_described(
         submit(client, EXTERNAL)
         submit(client, QUEUED)
     headers = None if role is None else bearer(token)
-    findings = call_everything(
-        from_app(app), examples=3, headers=headers, phases=("examples", "coverage")
-    )
+    findings = call_everything(from_app(app), examples=3, headers=headers, phases=phases)
     assert not findings.failures, "\n".join(
         f"{label}: {failure}" for label, each in findings.failures.items() for failure in each
     )
-    assert set(findings.cases) == findings.operations
-    assert sum(findings.cases.values()) > 500
+    assert role is None or set(findings.cases) == findings.operations
+    assert sum(findings.cases.values()) > cases
     assert findings.statuses.keys() <= {200, 201, 204, 400, 401, 404, 405, 409, 422}
     assert (findings.statuses[201] > 5) == (role is Role.ADMIN)
 

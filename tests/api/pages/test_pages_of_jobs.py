@@ -115,26 +115,21 @@ def test_a_space_and_an_objective_of_one_s_own_are_taken(client: TestClient) -> 
     assert act(client, "/jobs/1/clone", own_objective="", own_space=OWN_SPACE).status_code == 303
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
+def test_a_wrong_space_is_told_beside_its_text(client: TestClient) -> None:
+    for text, problem in (
         ("[[parameter", "is not TOML"),
         (OWN_SPACE.replace("8MiB", "80MiB"), "low"),
         (OWN_SPACE.replace('"8MiB"', "2026-11-22"), "write_buffer_size"),
         (OWN_SPACE.replace('"mine"', "2026-11-22"), "name"),
         (OWN_SPACE.replace("write_buffer_size", "no_such"), "no_such"),
         ("name = 'empty'", "parameter"),
-    ],
-)
-def test_a_wrong_space_is_told_beside_its_text(
-    client: TestClient, text: str, problem: str
-) -> None:
-    answer = act(client, "/jobs/new", workload="load-quick", own_space=text)
-    assert answer.status_code == 422
-    beside = unescape(answer.text.split('id="problem-own_space">')[1].split("</p>")[0])
-    assert problem in beside, beside
-    assert 'id="problem-space"' not in answer.text
-    assert '<textarea id="own_space"' in answer.text and text.strip() in unescape(answer.text)
+    ):
+        answer = act(client, "/jobs/new", workload="load-quick", own_space=text)
+        assert answer.status_code == 422
+        beside = unescape(answer.text.split('id="problem-own_space">')[1].split("</p>")[0])
+        assert problem in beside, beside
+        assert 'id="problem-space"' not in answer.text
+        assert '<textarea id="own_space"' in answer.text and text.strip() in unescape(answer.text)
 
 
 def test_a_clone_changes_what_is_filled_in(client: TestClient) -> None:

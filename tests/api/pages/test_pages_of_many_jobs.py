@@ -40,16 +40,16 @@ def test_jobs_are_compared_column_by_column(client: TestClient, database: Engine
     assert f'href="/compare?jobs={other},{one}"' in choice
 
 
-@pytest.mark.parametrize(
-    ("asked", "problem"),
-    [("1", "name 2 to 6 jobs"), ("1,2,3,4,5,6,7", "2 to 6 jobs"), ("1;2", "separated by commas"),
-     ("1,x", "separated by commas"), ("7,8", "there is no job 7"), ("-1,2", "separated by commas"),
-     ("9" * 30 + ",1", "separated by commas"), ("7&jobs=8", "there is no job 7"),
-     ("7&jobs=x", "separated by commas")],
-)  # fmt: skip
-def test_a_wrong_comparison_is_told(client: TestClient, asked: str, problem: str) -> None:
-    page = see(client, f"/compare?jobs={asked}")
-    assert page.status_code == 422 and problem in unescape(page.text)
+def test_a_wrong_comparison_is_told(client: TestClient) -> None:
+    for asked, problem in (
+        ("1", "name 2 to 6 jobs"), ("1,2,3,4,5,6,7", "2 to 6 jobs"),
+        ("1;2", "separated by commas"), ("1,x", "separated by commas"),
+        ("-1,2", "separated by commas"), ("9" * 30 + ",1", "separated by commas"),
+        ("7,8", "there is no job 7"), ("7&jobs=8", "there is no job 7"),
+        ("7&jobs=x", "separated by commas"),
+    ):  # fmt: skip
+        page = see(client, f"/compare?jobs={asked}")
+        assert page.status_code == 422 and problem in unescape(page.text)
 
 
 def test_hosts_are_told_with_their_noise(client: TestClient, database: Engine) -> None:

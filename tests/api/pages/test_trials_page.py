@@ -11,18 +11,10 @@ from sqlalchemy import Engine
 from jobs.results.outcome import JobOutcome
 from tests.support.api.browser import see
 from tests.support.api.callers import EXTERNAL, errors_of, submit
-from tests.support.api.fake_runner import ask, drive, tell
+from tests.support.api.fake_runner import ask, tell
 from tests.support.api.stored_job import keep, proved
 
 pytestmark = pytest.mark.one_database
-
-
-@pytest.fixture
-def job(client: TestClient) -> int:
-    """An external job that is done, of 12 trials."""
-    number = submit(client, EXTERNAL)
-    drive([client], number, at_once=4)
-    return number
 
 
 def rows_of(html: str) -> list[int]:
@@ -33,39 +25,39 @@ def numbers(answer: Any) -> list[int]:
     return [trial["number"] for trial in answer.json()["trials"]]
 
 
-def test_the_table_and_the_interface_hold_the_same_trials(client: TestClient, job: int) -> None:
+def test_the_table_and_the_interface_hold_the_same_trials(anyone: TestClient, ended: int) -> None:
     for asked in ("", "sort=-rate", "sort=rate&phase=confirm", "state=done&sort=-number",
                   "state=failed", "sort=-bench_seconds&after=3"):  # fmt: skip
-        shown = see(client, f"/jobs/{job}/trials?{asked}")
+        shown = see(anyone, f"/jobs/{ended}/trials?{asked}")
         assert shown.status_code == 200
-        assert rows_of(shown.text) == numbers(client.get(f"/v1/jobs/{job}/trials?{asked}"))
-    assert 'aria-sort="descending"' in see(client, f"/jobs/{job}/trials?sort=-rate").text
+        assert rows_of(shown.text) == numbers(anyone.get(f"/v1/jobs/{ended}/trials?{asked}"))
+    assert 'aria-sort="descending"' in see(anyone, f"/jobs/{ended}/trials?sort=-rate").text
     assert "Trials of job" in shown.text
 
 
 def test_a_page_is_sorted_and_goes_on_where_the_last_one_ended(
-    client: TestClient, job: int
+    anyone: TestClient, ended: int
 ) -> None:
-    path = f"/v1/jobs/{job}/trials"
-    first = client.get(path, params={"sort": "-rate", "limit": 5})
-    rest = client.get(path, params={"sort": "-rate", "after": first.json()["next"]})
+    path = f"/v1/jobs/{ended}/trials"
+    first = anyone.get(path, params={"sort": "-rate", "limit": 5})
+    rest = anyone.get(path, params={"sort": "-rate", "after": first.json()["next"]})
     rates = [t["metrics"]["rate"] for page in (first, rest) for t in page.json()["trials"]]
     assert rates == sorted(rates, reverse=True) and len(rates) == 12
 
 
 @pytest.mark.slow
-def test_every_trial_has_an_address(client: TestClient, job: int) -> None:
-    page = see(client, f"/jobs/{job}/trials?trial=7").text
+def test_every_trial_has_an_address(anyone: TestClient, ended: int) -> None:
+    page = see(anyone, f"/jobs/{ended}/trials?trial=7").text
     assert rows_of(page) == [7, 8, 9, 10, 11, 12]
     assert '<tr id="trial-7" class="shown">' in page
-    assert f'href="/jobs/{job}/trials?trial=7#trial-7"' in page
-    assert "No more trials" in see(client, f"/jobs/{job}/trials?after=12").text
-    assert "has no trial 40" in see(client, f"/jobs/{job}/trials?trial=40").text
+    assert f'href="/jobs/{ended}/trials?trial=7#trial-7"' in page
+    assert "No more trials" in see(anyone, f"/jobs/{ended}/trials?after=12").text
+    assert "has no trial 40" in see(anyone, f"/jobs/{ended}/trials?trial=40").text
 
 
-def test_a_row_says_what_was_changed_and_what_it_was_worth(client: TestClient, job: int) -> None:
-    page = see(client, f"/jobs/{job}/trials").text
-    trials = client.get(f"/v1/jobs/{job}/trials").json()["trials"]
+def test_a_row_says_what_was_changed_and_what_it_was_worth(anyone: TestClient, ended: int) -> None:
+    page = see(anyone, f"/jobs/{ended}/trials").text
+    trials = anyone.get(f"/v1/jobs/{ended}/trials").json()["trials"]
     changed = next(t for t in trials if t["configuration"]["batch"] != 8)
     row = page.partition(f'<tr id="trial-{changed["number"]}"')[2].partition("</tr>")[0]
     assert f"<code>batch = {changed['configuration']['batch']}</code>" in row
@@ -104,29 +96,29 @@ def test_runs_of_a_larger_load_have_no_fitness_against_the_search_s_baseline(
      ("parquet", "application/vnd.apache.parquet")],
 )  # fmt: skip
 def test_links_lead_to_all_trials_as_files(
-    client: TestClient, job: int, ending: str, kind: str
+    anyone: TestClient, ended: int, ending: str, kind: str
 ) -> None:
-    path = f"/jobs/{job}/trials.{ending}"
-    assert f'href="{path}"' in see(client, f"/jobs/{job}/trials").text
-    answer = see(client, path)
+    path = f"/jobs/{ended}/trials.{ending}"
+    assert f'href="{path}"' in see(anyone, f"/jobs/{ended}/trials").text
+    answer = see(anyone, path)
     assert answer.headers["content-type"].partition(";")[0] == kind
-    assert answer.headers["content-disposition"].endswith(f'job-{job}-trials.{ending}"')
-    same = client.get(f"/v1/jobs/{job}/trials", headers={"Accept": kind})
+    assert answer.headers["content-disposition"].endswith(f'job-{ended}-trials.{ending}"')
+    same = anyone.get(f"/v1/jobs/{ended}/trials", headers={"Accept": kind})
     assert answer.content == same.content
 
 
-def test_files_are_neither_filtered_nor_sorted(client: TestClient, job: int) -> None:
+def test_files_are_neither_filtered_nor_sorted(anyone: TestClient, ended: int) -> None:
     for field, value in (("state", "done"), ("phase", "search"), ("sort", "-rate")):
-        refused = client.get(
-            f"/v1/jobs/{job}/trials", params={field: value}, headers={"Accept": "text/csv"}
+        refused = anyone.get(
+            f"/v1/jobs/{ended}/trials", params={field: value}, headers={"Accept": "text/csv"}
         )
         assert "JSON" in errors_of(refused)[field]["problem"]
     for field, value in (("state", "asleep"), ("phase", "lunch"), ("sort", "p99")):
-        errors_of(client.get(f"/v1/jobs/{job}/trials", params={field: value}))
-        assert see(client, f"/jobs/{job}/trials?{field}={value}").status_code == 422
-    beyond = client.get(f"/v1/jobs/{job}/trials", params={"sort": "rate", "after": 99})
+        errors_of(anyone.get(f"/v1/jobs/{ended}/trials", params={field: value}))
+        assert see(anyone, f"/jobs/{ended}/trials?{field}={value}").status_code == 422
+    beyond = anyone.get(f"/v1/jobs/{ended}/trials", params={"sort": "rate", "after": 99})
     assert "no trial 99" in errors_of(beyond)["after"]["problem"]
-    assert see(client, f"/jobs/{job}/trials.exe").status_code == 422
+    assert see(anyone, f"/jobs/{ended}/trials.exe").status_code == 422
 
 
 def test_what_is_not_there_says_what_to_do(client: TestClient) -> None:

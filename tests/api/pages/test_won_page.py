@@ -141,23 +141,18 @@ def test_a_preference_picks_what_the_interface_picks(client: TestClient, job: in
     assert file.text == asked["options"]
 
 
-@pytest.mark.parametrize(
-    ("asked", "problem"),
-    [
+def test_a_wrong_preference_is_told_where_it_is_given(client: TestClient, job: int) -> None:
+    for asked, problem in (
         (WEIGHTS.replace("waf=1", "waf=0"), "every weight is 0"),
         (WEIGHTS.replace("waf=1", "waf=x"), "is not from 0 to"),
         (WEIGHTS.replace("waf=1", "waf=-1"), "is not from 0 to"),
         (f"{WEIGHTS}&limit=nonsense", "limit: "),
         (f"{WEIGHTS}&limit=p12+%3C%3D+4", "limit: "),
-    ],
-)
-def test_a_wrong_preference_is_told_where_it_is_given(
-    client: TestClient, job: int, asked: str, problem: str
-) -> None:
-    page = see(client, f"/jobs/{job}/won?{asked}")
-    assert page.status_code == 422
-    assert problem in section(page.text, "preference-title")
-    assert client.get(f"/jobs/{job}/won/options?{asked}").status_code == 422
+    ):
+        page = see(client, f"/jobs/{job}/won?{asked}")
+        assert page.status_code == 422
+        assert problem in section(page.text, "preference-title")
+        assert client.get(f"/jobs/{job}/won/options?{asked}").status_code == 422
 
 
 def test_without_a_proof_the_reasons_are_told(client: TestClient, database: Engine) -> None:

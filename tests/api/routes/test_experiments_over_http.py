@@ -80,9 +80,8 @@ def test_the_same_request_under_a_key_makes_one(client: TestClient):
     assert other.status_code == 409
 
 
-@pytest.mark.parametrize(
-    ("body", "field", "words"),
-    [
+def test_what_is_wrong_is_told_by_its_field(client: TestClient):
+    for body, field, words in (
         ({"kind": "bench"}, "kind", "tune, compare, upgrade-check, explain, profile-check"),
         ({"kind": 3}, "kind", "write one of"),
         ({"kind": "compare"}, "b", "give either `b`, or a parameter in `around`"),
@@ -128,12 +127,10 @@ def test_the_same_request_under_a_key_makes_one(client: TestClient):
         ({"kind": "explain", "job": 1, "runs": 2}, "runs", "3"),
         ({"kind": "profile-check", "workload": "load-quick"}, "workload",
          "has no profile; upload it"),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_is_told_by_its_field(client: TestClient, body: Any, field: str, words: str):
-    found = refused(client, body)
-    assert [*found] == [field]
-    assert words in found[field]
+    ):  # fmt: skip
+        found = refused(client, body)
+        assert [*found] == [field]
+        assert words in found[field]
 
 
 def test_several_things_are_told_together(client: TestClient):
@@ -195,19 +192,16 @@ def test_a_batch_and_a_schedule_have_them(client: TestClient):
     assert client.post("/v1/schedules/nightly/run").status_code == 201
 
 
-@pytest.mark.parametrize(
-    ("job", "field"),
-    [
+def test_a_wrong_one_of_a_batch_is_named(client: TestClient):
+    for job, field in (
         ({**COMPARE, "b": "no_such=1"}, "compare: b"),
         ({"kind": "bench"}, "job[0].kind"),
         ({**COMPARE, "rounds": 1, "name": "zipped"}, "zipped: rounds"),
         ({**COMPARE, "trials": 12}, "job[1].trials"),
-    ],
-)
-def test_a_wrong_one_of_a_batch_is_named(client: TestClient, job: Any, field: str):
-    answer = client.post("/v1/batches", json={"job": [job]})
-    assert answer.status_code == 422
-    assert [*errors_of(answer)] == [field]
+    ):
+        answer = client.post("/v1/batches", json={"job": [job]})
+        assert answer.status_code == 422
+        assert [*errors_of(answer)] == [field]
 
 
 def test_all_that_is_wrong_in_one_of_a_batch_is_told(client: TestClient):

@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from tests.support.api.callers import EXTERNAL, errors_of, require_problem, submit
-from tests.support.api.fake_runner import ask, drive, measure, tell
+from tests.support.api.fake_runner import ask, measure, tell
 
 pytestmark = pytest.mark.one_database
 
@@ -32,42 +32,33 @@ def numbers(answer: Any) -> list[int]:
     return found
 
 
-@pytest.fixture
-def job(client: TestClient) -> int:
-    """An external job that is done, of 12 trials."""
-    number = submit(client, EXTERNAL)
-    drive([client], number, at_once=4)
-    return number
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [JSON, CSV, NDJSON, PARQUET])
-def test_every_format_holds_the_same_trials(client: TestClient, job: int, kind: str) -> None:
-    path = f"/v1/jobs/{job}/trials"
-    answer = client.get(path, headers={"Accept": kind})
+def test_every_format_holds_the_same_trials(anyone: TestClient, ended: int, kind: str) -> None:
+    path = f"/v1/jobs/{ended}/trials"
+    answer = anyone.get(path, headers={"Accept": kind})
     assert answer.headers["content-type"].partition(";")[0] == kind
     assert numbers(answer) == list(range(1, 13))
-    part = client.get(path, headers={"Accept": kind}, params={"after": 3, "limit": 4})
+    part = anyone.get(path, headers={"Accept": kind}, params={"after": 3, "limit": 4})
     assert numbers(part) == [4, 5, 6, 7]
-    assert numbers(client.get(path, headers={"Accept": kind}, params={"after": 12})) == []
+    assert numbers(anyone.get(path, headers={"Accept": kind}, params={"after": 12})) == []
     if kind != JSON:
-        assert f"job-{job}-trials." in answer.headers["content-disposition"]
+        assert f"job-{ended}-trials." in answer.headers["content-disposition"]
 
 
-def test_pages_of_trials_hold_every_trial_once(client: TestClient, job: int) -> None:
+def test_pages_of_trials_hold_every_trial_once(anyone: TestClient, ended: int) -> None:
     found: list[int] = []
     after = 0
     while after is not None:
-        page = client.get(f"/v1/jobs/{job}/trials", params={"limit": 5, "after": after})
+        page = anyone.get(f"/v1/jobs/{ended}/trials", params={"limit": 5, "after": after})
         found += numbers(page)
         after = page.json()["next"]
     assert found == list(range(1, 13))
-    assert client.get(f"/v1/jobs/{job}/trials", params={"limit": 12}).json()["next"] == 12
+    assert anyone.get(f"/v1/jobs/{ended}/trials", params={"limit": 12}).json()["next"] == 12
 
 
-@pytest.mark.parametrize(
-    ("accept", "kind"),
-    [
+def test_the_best_of_what_is_acceptable_is_sent(anyone: TestClient, ended: int) -> None:
+    for accept, kind in (
         (None, JSON),
         ("*/*", JSON),
         ("text/*", CSV),
@@ -85,43 +76,38 @@ def test_pages_of_trials_hold_every_trial_once(client: TestClient, job: int) -> 
         ("application/json;q=nan", None),
         ("\x7f", None),
         ("x" * 5000, None),
-    ],
-)
-def test_the_best_of_what_is_acceptable_is_sent(
-    anyone: TestClient, accept: str | None, kind: str | None
-) -> None:
-    job = submit(anyone, EXTERNAL)
-    headers = {} if accept is None else {"Accept": accept}
-    answer = anyone.get(f"/v1/jobs/{job}/trials", headers=headers)
-    if kind is None:
-        assert answer.status_code == 406
-        assert PARQUET in require_problem(answer)["detail"]
-    else:
-        assert answer.headers["content-type"].partition(";")[0] == kind
-    assert answer.headers.get("vary", "Accept, Authorization") == "Accept, Authorization"
+    ):
+        headers = {} if accept is None else {"Accept": accept}
+        answer = anyone.get(f"/v1/jobs/{ended}/trials", headers=headers)
+        if kind is None:
+            assert answer.status_code == 406
+            assert PARQUET in require_problem(answer)["detail"]
+        else:
+            assert answer.headers["content-type"].partition(";")[0] == kind
+        assert answer.headers.get("vary", "Accept, Authorization") == "Accept, Authorization"
 
 
-def test_what_a_finished_job_says_is_not_sent_twice(client: TestClient, job: int) -> None:
+def test_what_a_finished_job_says_is_not_sent_twice(anyone: TestClient, ended: int) -> None:
     tags = []
     for path in ("", "/result", "/parameters", "/anova", "/pareto", "/report", "/trials"):
-        first = client.get(f"/v1/jobs/{job}{path}")
+        first = anyone.get(f"/v1/jobs/{ended}{path}")
         tag = first.headers["etag"]
-        again = client.get(f"/v1/jobs/{job}{path}", headers={"If-None-Match": tag})
+        again = anyone.get(f"/v1/jobs/{ended}{path}", headers={"If-None-Match": tag})
         assert (again.status_code, again.content) == (304, b""), path
         assert again.headers["etag"] == tag
         assert "Accept" in again.headers["vary"]
-        among = client.get(f"/v1/jobs/{job}{path}", headers={"If-None-Match": f'"x", {tag}'})
+        among = anyone.get(f"/v1/jobs/{ended}{path}", headers={"If-None-Match": f'"x", {tag}'})
         assert among.status_code == 304
-        other = client.get(f"/v1/jobs/{job}{path}", headers={"If-None-Match": '"x"'})
+        other = anyone.get(f"/v1/jobs/{ended}{path}", headers={"If-None-Match": '"x"'})
         assert (other.status_code, other.content) == (200, first.content)
         tags.append(tag)
     assert len(set(tags)) == len(tags)
 
 
-def test_another_question_has_another_tag(client: TestClient, job: int) -> None:
-    path = f"/v1/jobs/{job}/trials"
+def test_another_question_has_another_tag(anyone: TestClient, ended: int) -> None:
+    path = f"/v1/jobs/{ended}/trials"
     tags = [
-        client.get(path, headers={"Accept": kind}, params=asked).headers["etag"]
+        anyone.get(path, headers={"Accept": kind}, params=asked).headers["etag"]
         for kind in (JSON, CSV, NDJSON, PARQUET)
         for asked in ({}, {"limit": 5}, {"limit": 5, "after": 5})
     ]
@@ -148,13 +134,11 @@ def test_a_job_that_goes_on_has_another_tag_when_it_has_ended_again(client: Test
     assert (answer.status_code, answer.json()["done"]) == (200, 1)
 
 
-@pytest.mark.parametrize(
-    ("asked", "field"),
-    [({"limit": 0}, "limit"), ({"limit": 10_000_001}, "limit"), ({"after": -1}, "after")],
-)
-def test_a_wrong_part_of_the_trials_is_refused(
-    anyone: TestClient, asked: dict[str, int], field: str
-) -> None:
-    job = submit(anyone, EXTERNAL)
-    answer = anyone.get(f"/v1/jobs/{job}/trials", params=asked, headers={"Accept": CSV})
-    assert errors_of(answer).keys() == {field}
+def test_a_wrong_part_of_the_trials_is_refused(anyone: TestClient, ended: int) -> None:
+    for asked, field in (
+        ({"limit": 0}, "limit"),
+        ({"limit": 10_000_001}, "limit"),
+        ({"after": -1}, "after"),
+    ):
+        answer = anyone.get(f"/v1/jobs/{ended}/trials", params=asked, headers={"Accept": CSV})
+        assert errors_of(answer).keys() == {field}

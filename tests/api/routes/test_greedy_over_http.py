@@ -37,11 +37,3 @@ def test_what_each_parameter_contributed(
     why = [each["why"] for each in trials if each["purpose"] == "candidate"]
     assert why[0].startswith("pass 1, level: value 1 of 4, ")
     assert "pass 1, codec: value 1 of 1, fast instead of slow in trial" in " ".join(why)
-
-
-def test_settings_of_other_strategies_are_refused(served: Serve, tmp_path: Path) -> None:
-    client = served(ServiceSettings(workloads_dir=register(tmp_path / "workloads")))
-    answer = client.post("/v1/jobs", json={**body(), "strategy": "greedy", "samples": 3})
-    (error,) = answer.json()["errors"]
-    assert answer.status_code == 422 and error["field"] == "samples"
-    assert "greedy ignores it" in error["problem"]

@@ -83,34 +83,29 @@ WRONG: list[tuple[Row, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("wrong", "field"), WRONG)
-def test_a_wrong_trial_is_named_and_none_is_kept(
-    client: TestClient, job: int, wrong: Row, field: str
-) -> None:
+def test_a_wrong_trial_is_named_and_none_is_kept(client: TestClient, job: int) -> None:
     right = {"number": 1, "metrics": {"rate": 1.0}}
-    answer = send(client, f"/v1/jobs/{job}/trials", {"trials": [right, wrong]})
-    assert errors_of(answer).keys() == {f"trials[1].{field}"}
+    for wrong, field in WRONG:
+        answer = send(client, f"/v1/jobs/{job}/trials", {"trials": [right, wrong]})
+        assert errors_of(answer).keys() == {f"trials[1].{field}"}, wrong
     assert {trial["state"] for trial in trials(client, job)} == {"running"}
 
 
-@pytest.mark.parametrize("body", [{}, {"trials": []}, {"trials": {}}, {"trials": [1]}, []])
-def test_trials_are_a_list_of_at_least_one(client: TestClient, job: int, body: Any) -> None:
-    errors_of(send(client, f"/v1/jobs/{job}/trials", body))
+def test_trials_are_a_list_of_at_least_one(client: TestClient, job: int) -> None:
+    for body in ({}, {"trials": []}, {"trials": {}}, {"trials": [1]}, []):
+        errors_of(send(client, f"/v1/jobs/{job}/trials", body))
 
 
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [
+def test_a_wrong_wish_is_refused(client: TestClient, job: int) -> None:
+    for body, field in (
         ({"count": 0}, "count"),
         ({"count": 1001}, "count"),
         ({"count": True}, "count"),
         ({"reclaim_seconds": 0}, "reclaim_seconds"),
         ({"reclaim_seconds": float("nan")}, "reclaim_seconds"),
         ({"more": 1}, "more"),
-    ],
-)
-def test_a_wrong_wish_is_refused(client: TestClient, job: int, body: Row, field: str) -> None:
-    assert errors_of(send(client, f"/v1/jobs/{job}/suggestions", body)).keys() == {field}
+    ):
+        assert errors_of(send(client, f"/v1/jobs/{job}/suggestions", body)).keys() == {field}
 
 
 @pytest.mark.slow

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from api.pages.new_job import first_fields, further_fields
+from api.pages.new_job import form_fields
 from api.schemas.job_schemas import JobChange, JobCreate
 from api.schemas.schedule_schemas import BatchAsked, BatchJob
 from cli.main import app
 from cli.options.job_options import option_of
+from db.schema.job_row import JobKind
 from jobs.batch.batch_plan import SETTINGS
 from jobs.specification.named_files import specify
 from jobs.specification.request import JobRequest
@@ -58,15 +59,15 @@ def test_what_clients_send_is_still_taken(body: type[JobRequest]) -> None:
     assert {name for name in JobRequest.model_fields if name not in fields} == set()
 
 
-@pytest.mark.parametrize("name", JobRequest.model_fields)
-def test_a_field_is_explained_once_and_is_a_setting_of_every_door(name: str) -> None:
-    assert JobRequest.model_fields[name].description
-    assert name in SETTINGS | {"priority", "baseline_options"}
-    form = [*first_fields(SimpleNamespace(workloads={})), *further_fields()]  # type: ignore[arg-type]
-    assert [each.name for each in form].count(name) == 1
+def test_a_field_is_explained_once_and_is_a_setting_of_every_door() -> None:
+    form = form_fields(JobKind.TUNE, SimpleNamespace(workloads={}))  # type: ignore[arg-type]
+    shown = [each.name for part in form for each in part]
     command: Any = get_command(app)
     options = [option for each in command.commands["submit"].params for option in each.opts]
-    assert name == "baseline_options" or option_of(name) in options
+    for name, field in JobRequest.model_fields.items():
+        assert field.description and shown.count(name) == 1
+        assert name in SETTINGS | {"priority", "baseline_options"}
+        assert name == "baseline_options" or option_of(name) in options
 
 
 def test_the_settings_of_a_job_are_stored_under_the_names_that_ask_for_them() -> None:

@@ -297,15 +297,3 @@ def test_a_live_view_outlives_a_restart_of_the_service(tmp_path: Path):
             assert run.ends() == 3
             run.sees("Nothing was proven better")
             assert bytes(run.shown).count(b"trying again") == 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "command", ["submit", "jobs", "show", "parameters", "options", "cancel", "resume"]
-)
-def test_help_has_examples(client: Client, capsys: Capture, command: str):
-    assert client(command, "--help") == 0
-    usage, _, examples = capsys.readouterr().out.partition("Example")
-    assert f"Usage: rocktune {command} " in usage
-    assert "--url" in usage
-    assert f"rocktune {command}" in examples

@@ -18,12 +18,7 @@ def test_settings_levels_and_translation_are_printed(here: Here, capsys: Capture
     rows = [line.split() for line in printed.out.splitlines()]
     for row in (
         ["max_background_jobs", "48"],
-        ["max_write_buffer_number", "13"],
-        ["level0_slowdown_writes_trigger", "36"],
-        ["level0_stop_writes_trigger", "48"],
         ["target_file_size_base", "8000000", "8", "MB"],
-        ["max_bytes_for_level_base", "64000000", "64", "MB"],
-        ["write_buffer_size", "168000000", "168", "MB"],
         ["6", "262144", "2097152000000", "2.097", "TB"],
         ["total", "299592", "2396736000000", "2.397", "TB"],
         ["vlogfile_max_size", "160000000", "blob_file_size", "160000000"],

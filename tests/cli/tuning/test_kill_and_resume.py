@@ -29,8 +29,8 @@ from tests.support.jobs.instant import (
 
 pytestmark = pytest.mark.slow
 
-KILLS = 8
-TRIALS = 60
+KILLS = 6
+TRIALS = 40
 
 
 @pytest.fixture
@@ -46,7 +46,9 @@ def written(configuration: object) -> str:
     return json.dumps(configuration)
 
 
-@pytest.mark.parametrize("strategy", ["random", "genetic"])
+@pytest.mark.parametrize(
+    "strategy", ["random", pytest.param("genetic", marks=pytest.mark.one_database)]
+)
 def test_killed_at_any_moment(
     desk: Desk, zygote: Zygote, database_url: str, pipe: int, strategy: str
 ):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from cli.render.screen import not_whole
+from cli.render.screen import HowFar
 from tests.support.cli.terminal import Desk
 from tests.support.jobs.instant import write_space, write_workload
 
@@ -39,4 +39,4 @@ def test_tune_and_show_count_them_apart(
      (3, 1, "2 failed, 1 cut off")],
 )  # fmt: skip
 def test_failures_are_those_that_were_not_cut_off(failed: int, cut_off: int, words: str):
-    assert not_whole(failed, cut_off) == words
+    assert HowFar(9, failed, cut_off, 24, "", "").failures == words

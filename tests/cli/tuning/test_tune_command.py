@@ -86,15 +86,6 @@ def test_nothing_better_is_found(desk: Desk, here: Here, capfd: pytest.CaptureFi
 
 
 @pytest.mark.slow
-def test_every_strategy_uses_the_budget(desk: Desk, here: Here):
-    for strategy in ("random", "lhs", "sobol", "genetic", "guided"):
-        status = here(*asked(desk, "--strategy", strategy, "--json", "--trials", 16))
-        assert status in (0, 3)
-        result = json.loads((desk.out / "result.json").read_text())
-        assert result["trials"]["total"] == 16, strategy
-
-
-@pytest.mark.slow
 def test_the_same_seed_draws_the_same(desk: Desk, here: Here):
     def drawn(*more: object) -> list[str]:
         here(*asked(desk, *more))
@@ -124,34 +115,25 @@ class TestResume:
         first = capfd.readouterr().out
         files = {path.name: path.read_bytes() for path in desk.out.iterdir()}
         # Nothing is needed for it but the database.
+        program = (desk.folder / "bench.sh").read_text()
         (desk.folder / "bench.sh").unlink()
-        monkeypatch.setenv("PATH", "/nowhere")
-        assert here(*arguments, "--resume") == 0
+        with monkeypatch.context() as patch:
+            patch.setenv("PATH", "/nowhere")
+            assert here(*arguments, "--resume") == 0
         again = capfd.readouterr()
         assert json.loads(again.out) == json.loads(first)
         assert "job 1 is already done" in again.err
         assert {path.name: path.read_bytes() for path in desk.out.iterdir()} == files
+        # Other options are those of another job, and without --resume a job is a new one.
+        (desk.folder / "bench.sh").write_text(program)
+        assert here(*arguments, "--resume", "--seed", 2) in (0, 3)
+        assert "job 2, results in" in capfd.readouterr().err
+        assert here(*arguments) == 0
+        assert "job 3, results in" in capfd.readouterr().err
 
     def test_of_one_without_a_better_exits_the_same(self, desk: Desk, here: Here):
         assert here(*asked(desk, wins="none")) == 3
         assert here(*asked(desk, "--resume", wins="none")) == 3
-
-    @pytest.mark.slow
-    def test_with_another_specification_starts_a_new_one(
-        self, desk: Desk, here: Here, capfd: pytest.CaptureFixture[str]
-    ):
-        assert here(*asked(desk)) == 0
-        capfd.readouterr()
-        assert here(*asked(desk, "--resume", "--seed", 2)) in (0, 3)
-        assert "job 2, results in" in capfd.readouterr().err
-
-    @pytest.mark.slow
-    def test_without_it_the_same_specification_is_a_new_one(
-        self, desk: Desk, here: Here, capfd: pytest.CaptureFixture[str]
-    ):
-        here(*asked(desk))
-        here(*asked(desk))
-        assert "job 2, results in" in capfd.readouterr().err
 
 
 @pytest.mark.slow

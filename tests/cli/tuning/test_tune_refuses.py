@@ -1,9 +1,7 @@
 """Bad input: exit status 2, one line that names the field, and nothing lost."""
 
-import shutil
 import socket
 import sqlite3
-import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -17,7 +15,6 @@ pytestmark = pytest.mark.slow
 Here = Callable[..., int]
 FILES = {
     "typo.toml": 'name = "x"\nnmu = 5\n',
-    "broken.toml": "name = \n",
     "unknown-parameter.toml": 'name = "x"\n[[parameter]]\nname = "no_such_option"\n',
     "swapped.toml": 'name = "x"\n[[parameter]]\nname = "block_size"\nlow = 65536\nhigh = 4096\n',
     "own-option.toml": 'name = "x"\n[[parameter]]\nname = "mine"\ntype = "bool"\n',
@@ -33,8 +30,6 @@ FILES = {
 REFUSED: list[tuple[tuple[str, ...], str]] = [
     (("--workload", "nothing"), "--workload"),
     (("--workload", "typo.toml"), "--workload nmu"),
-    (("--workload", "broken.toml"), "--workload broken.toml"),
-    (("--workload", "absent.toml"), "--workload"),
     (("--workload", "no-program.toml"), "--workload command.argv"),
     (("--workload", "small.toml"), "--workload (small)"),
     (("--space", "nothing"), "--space"),
@@ -48,34 +43,20 @@ REFUSED: list[tuple[tuple[str, ...], str]] = [
         "--objective limit[1].metric: memory is a budget, not a",
     ),
     (("--limit", "fast"), "--limit: 'fast' is not a limit; write it like"),
-    (("--limit", "write_p99 <= 5MiB"), "--limit: write_p99 is measured in us, not in MiB"),
-    (("--limit", "memory <= 1GiB"), "--limit: memory is a budget, not a limit; give for example"),
-    (
-        ("--limit", "read_p99 <= 1ms"),
-        "--limit: no measurement of the workload load-quick has 'read_p99'; name one",
-    ),
     (
         ("--limit", "rate >= 2 baseline", "--limit", "rate <= 1.5 baseline"),
         "--limit: no value can be rate >= 2 and <= 1.5 baseline",
     ),
     (("--strategy", "luck"), "--strategy"),
     (("--trials", "3"), "--trials"),
-    (("--trials", "-5"), "--trials"),
     (("--trials", "many"), "--trials: 'many' is not a whole number; write it like 12"),
     (("--trials", "12", "--minutes", "1"), "--minutes"),
     (("--minutes", "0"), "--minutes"),
-    (("--minutes", "nan"), "--minutes"),
     (("--memory", "plenty"), "--memory"),
-    (("--memory", "1MiB"), "--memory"),
-    (("--memory", "-1"), "--memory"),
     (("--scale", "0"), "--scale"),
     (("--seed", "-1"), "--seed"),
     (("--top", "0"), "--top: 0 is below the minimum of 1"),
     (("--detect", "0.05"), "--detect: 0.05 may mean 0.05% or 5%"),
-    (("--detect", "much"), "--detect"),
-    (("--detect", "-5%"), "--detect"),
-    (("--detect", "rate=5%", "--objective", "waf"), "--detect: the objective waf has no"),
-    (("--detect", "5%", "--trials", "23"), "--detect: needs more than 23 trials"),
     (("--baseline", "nothing"), "--baseline"),
     (("--baseline", "OPTIONS-none"), "--baseline OPTIONS-none"),
     (("--db", "none.db"), "--db"),
@@ -191,8 +172,7 @@ class TestNothingIsLost:
 
     @pytest.mark.parametrize(
         "more",
-        [("--trials", "3"), ("--strategy", "luck"), ("--space", "swapped.toml"),
-         ("--workload", "small.toml"), ("--workload", "no-program.toml")],
+        [("--trials", "3"), ("--workload", "small.toml"), ("--workload", "no-program.toml")],
         ids=" ".join,
     )  # fmt: skip
     def test_by_a_refusal(
@@ -229,32 +209,21 @@ def dump(desk: Desk) -> list[str]:
 class TestAFullDisk:
     """A file system of one megabyte, in a namespace of the test's own."""
 
-    @pytest.fixture
-    def before(self) -> list[str]:
-        if shutil.which("unshare") is None:
-            pytest.skip("no unshare(1)")
-        for kind in (["--user", "--map-root-user", "--mount"], ["--mount"]):
-            probe = ["unshare", *kind, "mount", "-t", "tmpfs", "none", "/mnt"]
-            if subprocess.run(probe, capture_output=True, check=False).returncode == 0:
-                script = 'mount -t tmpfs -o size=1m none "$0" && exec "$@"'
-                return ["unshare", *kind, "sh", "-c", script]
-        pytest.skip("may not mount a file system here")
-
-    def test_the_benchs(self, desk: Desk, before: list[str]):
+    def test_the_benchs(self, desk: Desk, small_disk: list[str]):
         desk.bench.mkdir()
         ended = desk.run("tune", "--db", desk.database, "--trials", 12,
-                         before=[*before, str(desk.bench)])  # fmt: skip
+                         before=[*small_disk, str(desk.bench)])  # fmt: skip
         assert (ended.returncode, ended.stdout) == (2, "")
         one_line(ended.stderr.splitlines(keepends=True)[-1], "ROCKTUNE_BENCH_DIR: the disk of")
 
-    def test_the_databases(self, desk: Desk, before: list[str]):
+    def test_the_databases(self, desk: Desk, small_disk: list[str]):
         place = desk.folder / "place"
         place.mkdir()
         workload, space = write_workload(desk.folder), write_space(desk.folder)
         ended = desk.run(
             "tune", "--workload", workload, "--space", space, "--trials", 2000, "--strategy",
             "random", "--objective", "waf", "--db", place / "rocktune.db",
-            before=[*before, str(place)],
+            before=[*small_disk, str(place)],
         )  # fmt: skip
         assert ended.returncode in (1, 2)
         last = ended.stderr.splitlines(keepends=True)[-1]

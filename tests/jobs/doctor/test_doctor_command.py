@@ -13,45 +13,40 @@ from typing import Any
 
 import pytest
 
-from cli.main import main
 from jobs.doctor import examination
 from sampler.bench.host_lock import host_lock
+from tests.support.cli.fixtures import desk, here, small_disk, zygote
+from tests.support.cli.launched import Zygote
 from tests.support.cli.terminal import Desk
-from tests.support.jobs.instant import left_running, read_from, write_workload
+from tests.support.jobs.instant import read_from, write_workload
+
+__all__ = ["desk", "here", "small_disk", "zygote"]
 
 Diagnose = Callable[..., dict[str, Any]]
+Here = Callable[..., int]
+Capture = pytest.CaptureFixture[str]
 CHECKS = {"other load", "stolen time", "memory", "swap", "huge pages", "cores", "governor",
           "bench folder", "free disk", "file system"}  # fmt: skip
 TINY = """\
 name = "tiny"
 benchmarks = ["fillseq"]
 measured = ["fillseq"]
-num = 40000
+num = 16500
+scale = 128
 settle = "flush"
 """
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    desk = Desk(tmp_path)
-    yield desk
-    assert left_running(desk.mark) == []
-
-
-@pytest.fixture
-def diagnose(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Diagnose:
+def diagnose(here: Here, monkeypatch: pytest.MonkeyPatch, capfd: Capture) -> Diagnose:
     """The command in this process, with --json; its document, ``status`` and ``said`` added."""
 
     def run(*arguments: object, watching: float = 0.1, **variables: str) -> dict[str, Any]:
         monkeypatch.setattr(examination, "WATCH_SECONDS", watching)
-        for name in [name for name in os.environ if name.startswith("ROCKTUNE_")]:
-            monkeypatch.delenv(name)
-        for name, value in {**desk.variables(), **variables}.items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.chdir(desk.folder)
-        status = main(["doctor", "--json", *map(str, arguments)])
+        with monkeypatch.context() as set_for_now:
+            for name, value in variables.items():
+                set_for_now.setenv(name, value)
+            status = here("doctor", "--json", *arguments)
         printed, said = capfd.readouterr()
         assert "Traceback" not in said
         document = json.loads(printed) if printed else {}
@@ -105,12 +100,8 @@ class TestThisMachine:
 class TestMadeBad:
     """Each on a machine that is good in other ways, as far as this one is."""
 
-    @pytest.mark.parametrize(
-        "variables", [{"ROCKTUNE_DB_BENCH": "/nowhere/db_bench"}, {"PATH": "/var/empty"}],
-        ids=["named", "path"],
-    )  # fmt: skip
-    def test_no_db_bench(self, diagnose: Diagnose, variables: dict[str, str]):
-        told = diagnose(**variables)
+    def test_no_db_bench(self, diagnose: Diagnose):
+        told = diagnose(PATH="/var/empty")
         assert (told["status"], told["fitness"], told["noise"]) == (3, "not fit", None)
         assert levels(told)["db_bench"] == "problem"
         assert {"write speed", "fsync"} | CHECKS <= set(levels(told))
@@ -143,20 +134,10 @@ class TestMadeBad:
         assert list(shared_memory.iterdir()) == []
 
     @pytest.mark.slow
-    def test_a_full_disk(self, desk: Desk):
-        """A file system of one megabyte, in a namespace of the test's own."""
-        if shutil.which("unshare") is None:
-            pytest.skip("no unshare(1)")
-        for kind in (["--user", "--map-root-user", "--mount"], ["--mount"]):
-            probe = ["unshare", *kind, "mount", "-t", "tmpfs", "none", "/mnt"]
-            if subprocess.run(probe, capture_output=True, check=False).returncode == 0:
-                break
-        else:
-            pytest.skip("may not mount a file system here")
+    def test_a_full_disk(self, desk: Desk, small_disk: list[str]):
         desk.bench.mkdir()
-        script = 'mount -t tmpfs -o size=1m none "$0" && exec "$@"'
         workload = write_workload(desk.folder, wins="none")
-        before = ["unshare", *kind, "sh", "-c", script, str(desk.bench)]
+        before = [*small_disk, str(desk.bench)]
         ended = desk.run("doctor", "--json", "--workload", workload, before=before)
         told = json.loads(ended.stdout)
         assert ended.returncode == 3
@@ -166,21 +147,12 @@ class TestMadeBad:
         assert found(told, "noise").startswith("not measured: free disk: 1 MiB free")
         assert "Traceback" not in ended.stderr
 
-    @pytest.mark.parametrize(
-        ("variables", "check"),
-        [
-            ({"ROCKTUNE_BENCH_DIR": "/proc/rocktune"}, "bench folder"),
-            ({"ROCKTUNE_LOCK": "/no/such/folder/lock"}, "lock"),
-        ],
-        ids=["folder", "lock"],
-    )
-    def test_a_place_that_cannot_be_used(
-        self, desk: Desk, diagnose: Diagnose, variables: dict[str, str], check: str
-    ):
-        told = diagnose("--workload", write_workload(desk.folder, wins="none"), **variables)
-        assert (told["status"], levels(told)[check]) == (3, "problem")
+    def test_a_place_that_cannot_be_used(self, desk: Desk, diagnose: Diagnose):
+        workload = write_workload(desk.folder, wins="none")
+        told = diagnose("--workload", workload, ROCKTUNE_BENCH_DIR="/proc/rocktune")
+        assert (told["status"], levels(told)["bench folder"]) == (3, "problem")
         assert not {"write speed", "disk speed"} & set(levels(told))
-        assert found(told, "noise").startswith(f"not measured: {check}: ")
+        assert found(told, "noise").startswith("not measured: bench folder: ")
 
     def test_a_trial_at_work_is_not_disturbed(self, desk: Desk, diagnose: Diagnose):
         def never(_: float) -> None:
@@ -212,10 +184,11 @@ class TestABenchmarkOfOnesOwn:
         assert found(told, "baseline runs") == ("2 of 2 runs of the baseline failed: no luck")
 
     def test_on_the_terminal(
-        self, desk: Desk, diagnose: Diagnose, capfd: pytest.CaptureFixture[str]
+        self, desk: Desk, here: Here, monkeypatch: pytest.MonkeyPatch, capfd: Capture
     ):
-        diagnose("--quick", "--workload", write_workload(desk.folder, wins="none"))
-        assert main(["doctor", "--workload", "workload.toml", "--runs", "2"]) in (0, 3)
+        monkeypatch.setattr(examination, "WATCH_SECONDS", 0.1)
+        write_workload(desk.folder, wins="none")
+        assert here("doctor", "--workload", "workload.toml", "--runs", 2) in (0, 3)
         printed, said = capfd.readouterr()
         runs = [line.rpartition(", ")[0] for line in said.splitlines()[-2:]]
         assert runs == ["run 1 of 2: done", "run 2 of 2: done"]
@@ -238,32 +211,24 @@ def test_bad_input_is_told_before_anything_is_looked_at(desk: Desk, diagnose: Di
         (("--trials", 3), "--trials"),
         (("--runs", 1), "--runs: 1 is below "),
     ]:
-        for variables in ({}, {"ROCKTUNE_DB_BENCH": "/nowhere"}):
-            told = diagnose(*arguments, **variables)
-            assert told["status"] == 2
-            assert told["said"].startswith(f"rocktune: {field}")
-            assert told["said"].count("\n") == 1
-            assert "findings" not in told
+        told = diagnose(*arguments, ROCKTUNE_DB_BENCH="/nowhere")
+        assert told["status"] == 2
+        assert told["said"].startswith(f"rocktune: {field}")
+        assert told["said"].count("\n") == 1
+        assert "findings" not in told
 
 
-@pytest.mark.slow
-def test_a_signal_ends_it_and_the_benchmark(desk: Desk):
+def test_a_signal_ends_it_and_the_benchmark(desk: Desk, zygote: Zygote):
     os.mkfifo(desk.folder / "measured")
     pipe = os.open(desk.folder / "measured", os.O_RDWR)
     script = f"echo holds > {desk.folder}/measured\nexec sleep 60\n"
     workload = write_workload(desk.folder, script=script)
-    with desk.start("doctor", "--json", "--workload", workload) as process:
-        assert read_from(pipe, process.pid) == b"holds\n"
-        process.send_signal(signal.SIGTERM)  # as Ctrl-C: see the next test
-        printed, said = process.communicate(timeout=60)
+    pid = zygote.start(desk, "doctor", "--json", "--workload", workload)
+    assert read_from(pipe, pid) == b"holds\n"
+    os.kill(pid, signal.SIGTERM)
+    assert zygote.wait(pid) == 130
     os.close(pipe)
-    assert (process.returncode, printed) == (130, "")
+    said = (desk.folder / "log").read_text()
     assert said.splitlines()[-1] == "rocktune: interrupted"
-    assert "Traceback" not in said
-    assert left_running(desk.mark) == []
+    assert "Traceback" not in said and "findings" not in said
     assert list(desk.bench.iterdir()) == []
-
-
-def test_sigterm_is_as_ctrl_c(desk: Desk, diagnose: Diagnose):
-    diagnose("--quick", "--workload", write_workload(desk.folder, wins="none"))
-    assert signal.getsignal(signal.SIGTERM) is signal.default_int_handler

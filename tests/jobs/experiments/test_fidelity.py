@@ -6,7 +6,8 @@ import pytest
 
 from jobs.experiments import fidelity
 from jobs.experiments.experiment import KeptRuns, MeasuredRun, RunsObserver
-from jobs.experiments.fidelity import Fidelity, compaction_due, compared, figures_of
+from jobs.experiments.fidelity import compaction_due, compared, figures_of, profile_result
+from jobs.experiments.told import ProfileResult
 from sampler.bench.outcome import Outcome, TrialState
 from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
@@ -28,18 +29,18 @@ FAMILY = FamilyProfile(
 WHOLE = DatabaseProfile(families=(FAMILY,), batch_size=1.0, stall_percent=2.0)
 
 
-def _check(*loads: FamilyProfile, scale: int = 1) -> Fidelity:
+def _check(*loads: FamilyProfile, scale: int = 1) -> ProfileResult:
     """Of one load all runs of which are alike, or of a load by run."""
     runs = [figures_of(replace(WHOLE, families=(load,)), load, scale) for load in loads]
     found = compared(figures_of(WHOLE, FAMILY, 1), runs if len(runs) > 1 else runs * 2)
-    return Fidelity(tuple(found))
+    return profile_result([*found])
 
 
-def _wafs(*wafs: float) -> Fidelity:
+def _wafs(*wafs: float) -> ProfileResult:
     return _check(*(replace(FAMILY, waf=waf) for waf in wafs))
 
 
-def _row(check: Fidelity, what: str):
+def _row(check: ProfileResult, what: str):
     return next(row for row in check.rows if row.what == what)
 
 
@@ -69,14 +70,13 @@ def test_write_amplification_fits_within_15_percent_either_way():
     ],
 )
 def test_runs_decide_by_the_interval_of_their_mean(wafs: tuple[float, ...], fits: bool | None):
-    check = _wafs(*wafs) if len(wafs) > 1 else Fidelity(tuple(compared(
+    check = _wafs(*wafs) if len(wafs) > 1 else profile_result([*compared(
         figures_of(WHOLE, FAMILY, 1), [figures_of(WHOLE, FAMILY, 1)]
-    )))  # fmt: skip
+    )])  # fmt: skip
     row = _row(check, "write amplification")
     words = {True: "fits", False: "differs", None: "cannot tell"}
     assert (check.fits, row.verdict, row.runs) == (fits, words[fits], len(wafs))
     if len(wafs) > 1:
-        assert row.low is not None and row.high is not None
         assert row.low < (row.load or 0) < row.high
         assert (fits is None) == ("cannot tell" in check.verdict)
         if fits is None:
@@ -162,7 +162,7 @@ def test_what_is_not_told_is_asked_for_and_not_invented():
     assert "not available from" in row.advice
     nothing = FamilyProfile(name="default")
     rows = compared(figures_of(WHOLE, nothing, 1), [figures_of(WHOLE, FAMILY, 1)] * 2)
-    assert "Not checked" in Fidelity(tuple(rows)).verdict
+    assert "Not checked" in profile_result([*rows]).verdict
 
 
 def test_a_difference_beside_the_deciding_ones_is_named_and_does_not_decide():

@@ -28,6 +28,7 @@ def told(history: HostHistory) -> dict[tuple[str, str], bool]:
     return {(each["of"], each["metric"]): each["worse"] for each in history.document()["changes"]}
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     ("what", "factor", "series", "worse"),
     [
@@ -58,6 +59,7 @@ def test_a_steady_host_has_nothing_told_of_it(database: Engine):
     assert [each["job"] for each in of["noise", "waf"]["values"]] == list(range(1, 25))
 
 
+@pytest.mark.one_database
 def test_another_build_is_no_drift_of_the_host(database: Engine):
     baselines = host_baselines(Planted(since=12, metrics={"time": 1.5}))
     keep_host_jobs(database, baselines[:12])
@@ -65,6 +67,7 @@ def test_another_build_is_no_drift_of_the_host(database: Engine):
     assert told(found(database)) == {}
 
 
+@pytest.mark.one_database
 def test_a_new_job_is_judged_and_worsens_what_it_shows(database: Engine):
     baselines = host_baselines(Planted(since=16, metrics={"time": 2.0}), jobs=30)
     keep_host_jobs(database, baselines[:16])
@@ -83,18 +86,20 @@ def test_an_excluded_host_is_told_with_the_job_the_reason_and_since_when(databas
     keep_host_jobs(database, host_baselines(Planted(), jobs=3))
     number = keep_set_aside(database, WHY, state=JobState.RUNNING)
     out = found(database).excluded
-    assert out is not None and (out.job_id, out.why, out.live) == (number, WHY, True)
+    assert (out.job_id, out.why, out.live) == (number, WHY, True)
     assert out.since == recorded_runs()[0].finished_at
 
 
+@pytest.mark.one_database
 def test_since_the_beginning_where_no_run_of_it_counts(database: Engine):
     number = keep_set_aside(database, WHY, state=JobState.DONE, since=None)
     see_host(database, "bench-1", {"cpu": "x"}, None)
     out = found(database).excluded
-    assert out is not None and not out.live
+    assert not out.live
     assert out.since == JobStore(database).job(number).created_at
 
 
+@pytest.mark.one_database
 def test_a_later_job_that_it_measured_for_ends_it(database: Engine):
     keep_set_aside(database, WHY, state=JobState.DONE)
     keep_host_jobs(database, host_baselines(Planted(), jobs=1))
@@ -109,20 +114,22 @@ def test_a_running_job_that_excludes_it_is_told_whatever_was_sent_or_ended_since
     for _ in range(101):
         JobStore(database).create_job(ASKED, "digest")
     out = found(database).excluded
-    assert out is not None and (out.job_id, out.why, out.live) == (number, WHY, True)
+    assert (out.job_id, out.why, out.live) == (number, WHY, True)
     JobStore(database).set_state(number, JobState.DONE)
     assert found(database).excluded is None
 
 
+@pytest.mark.one_database
 def test_jobs_that_wait_displace_no_exclusion_of_an_ended_one(database: Engine):
     see_host(database, "bench-1", {}, None)
     number = keep_set_aside(database, WHY, state=JobState.DONE)
     for _ in range(101):
         JobStore(database).create_job(ASKED, "digest")
     out = found(database).excluded
-    assert out is not None and (out.job_id, out.live) == (number, False)
+    assert (out.job_id, out.live) == (number, False)
 
 
+@pytest.mark.one_database
 def test_hosts_of_the_table_and_of_jobs_are_told_once(database: Engine):
     see_host(database, "seen", {"cpu": "x"}, 7)
     keep_host_jobs(database, host_baselines(Planted(), jobs=1), host="measured")

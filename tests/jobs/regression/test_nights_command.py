@@ -1,17 +1,14 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import Engine, insert
+from sqlalchemy import Engine
 
 from cli.operations.nights import nights_command
 from cli.options.exits import Exit
-from db.connection.engine import writing
-from db.jobs.job_store import JobStore
 from db.nightly.nights import nights_of_batch as stored_nights
-from db.schema.job_row import JobState
-from db.schema.tables import batch, job
 from jobs.regression.detection import detect_regressions
 from jobs.regression.triage import triage_of
 from sampler.common.errors import InputError
@@ -22,24 +19,11 @@ from tests.support.jobs.recorded_nights import NEW, Planted, recorded_nights
 pytestmark = pytest.mark.one_database
 
 BASE = {"waf": 2.3, "sa": 0.62, "time": 1.1, "rate": 110_000.0}
+STEADY = [1.1 + 0.002 * (night % 3) for night in range(14)]
 
 
-def keep(engine: Engine, name: str, times: list[float]) -> None:
-    for night in nights_of([result(BASE | {"time": each}) for each in times]):
-        (item,) = night.items
-        job_id = JobStore(engine).create_job(night.items[item].result["job"], "digest")
-        JobStore(engine).save_result(job_id, night.items[item].result)
-        JobStore(engine).set_state(job_id, JobState.DONE)
-        with writing(engine) as connection:
-            number = connection.execute(
-                insert(batch)
-                .values(name=name, state="done", why="", document={}, digest="d",
-                        created_at=night.at, ended_at=night.at)
-                .returning(batch.c.id)
-            ).scalar_one()  # fmt: skip
-            connection.execute(
-                job.update().where(job.c.id == job_id).values(batch_id=number, batch_item=item)
-            )
+def nights(times: list[float]) -> list[dict[str, Any]]:
+    return [result(BASE | {"time": each}) for each in times]
 
 
 def run(engine: Engine, name: str = "nightly", **given: object) -> int:
@@ -51,17 +35,13 @@ def run(engine: Engine, name: str = "nightly", **given: object) -> int:
 def test_steady_then_slower(
     database: Engine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    steady = [1.1 + 0.002 * (night % 3) for night in range(14)]
-    keep(database, "steady", steady)
+    kept_nights(database, nights(STEADY), name="steady")
     assert run(database, "steady") == Exit.DONE
     shown = capsys.readouterr().out
     assert "TIME of the default" in shown and "14 nights, 4 series" in shown
 
-    slower = next(
-        nights for nights in range(15, 25)
-        if watched(steady + [1.4] * (nights - 14))
-    )  # fmt: skip
-    keep(database, "nightly", steady + [1.4] * (slower - 14))
+    slower = next(n for n in range(15, 25) if watched(STEADY + [1.4] * (n - 14)))
+    kept_nights(database, nights(STEADY + [1.4] * (slower - 14)))
     page = tmp_path / "nights.html"
     assert run(database, out=page) == Exit.ANSWER_IS_NO
     shown = capsys.readouterr().out
@@ -76,9 +56,7 @@ def test_steady_then_slower(
 
 
 def watched(times: list[float]) -> bool:
-    return detect_regressions(
-        nights_of([result(BASE | {"time": each}) for each in times])
-    ).worsened
+    return detect_regressions(nights_of(nights(times))).worsened
 
 
 def test_refusals(database: Engine) -> None:
@@ -126,6 +104,6 @@ def test_the_triage_of_a_night_in_words_and_for_a_program(
 def test_a_triage_without_a_change_says_so(
     database: Engine, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    keep(database, "steady", [1.1 + 0.002 * (night % 3) for night in range(14)])
+    kept_nights(database, nights(STEADY), name="steady")
     assert run(database, "steady", triage=True) == Exit.DONE
     assert capsys.readouterr().out == "steady: no change of level found\n"

@@ -44,7 +44,6 @@ def taken(line: str) -> None:
 def triage(engine: Engine, planted: Planted, night: int | None = None, **more: Any) -> Any:
     kept_nights(engine, *recorded_nights(planted, **more))
     report = regressions_of_batch(engine, "nightly")
-    assert report is not None
     return triage_of(engine, report, "nightly", night)
 
 
@@ -76,26 +75,29 @@ def test_night_builds_metrics_environment_and_counters_of_a_new_build(database: 
         "--workload load-quick"
     )
     assert found["caution"] == CAUTION
-
-
-def test_the_command_is_one_that_rocktune_takes(database: Engine):
-    (item,) = triage(database, SLOWER)["items"]
     taken(item["command"])
+    report = regressions_of_batch(database, "nightly")
+    assert triage_of(database, report, "nightly", 17) == found
+    with pytest.raises(InputError, match="no change at batch 5; choose one of 17"):
+        triage_of(database, report, "nightly", 5)
 
 
-def test_a_program_that_was_replaced_must_be_brought_back(database: Engine):
-    (item,) = triage(database, Planted(metrics={"time": 1.5}, environment={"build": NEW}))["items"]
-    assert "upgrade-check OLD_DB_BENCH /opt/rocksdb/db_bench" in item["command"]
-    assert "before the change: RocksDB 7.8.3 (SHA-256 abababababab)" in item["note"]
-
-
-def test_a_program_that_is_not_known_must_be_named(database: Engine):
-    environment = {"build": NEW, "db_bench": None}
-    (item,) = triage(database, Planted(metrics={"time": 1.5}, environment=environment))["items"]
-    assert "upgrade-check /opt/rocksdb/db_bench NEW_DB_BENCH --workload" in item["command"]
-    assert item["note"] == (
-        "NEW_DB_BENCH is the program after the change: RocksDB 7.8.3 (SHA-256 cdcdcdcdcdcd)"
-    )
+@pytest.mark.parametrize(
+    ("environment", "programs", "note"),
+    [
+        ({}, "OLD_DB_BENCH /opt/rocksdb/db_bench",
+         "OLD_DB_BENCH is the program before the change: RocksDB 7.8.3 (SHA-256 abababababab)"),
+        ({"db_bench": None}, "/opt/rocksdb/db_bench NEW_DB_BENCH",
+         "NEW_DB_BENCH is the program after the change: RocksDB 7.8.3 (SHA-256 cdcdcdcdcdcd)"),
+    ],
+    ids=["replaced", "not known"],
+)  # fmt: skip
+def test_a_program_that_is_not_there_must_be_named(
+    database: Engine, environment: dict[str, Any], programs: str, note: str
+):
+    planted = Planted(metrics={"time": 1.5}, environment={"build": NEW, **environment})
+    (item,) = triage(database, planted)["items"]
+    assert f"upgrade-check {programs} --workload" in item["command"] and item["note"] == note
 
 
 def test_of_one_build_no_command_is_claimed_to_bring_the_old_state_back(database: Engine):
@@ -104,19 +106,9 @@ def test_of_one_build_no_command_is_claimed_to_bring_the_old_state_back(database
     assert item["command"] is None and "the same build" in item["note"]
 
 
-def test_another_night_may_be_named_and_one_without_a_change_is_refused(database: Engine):
-    first = triage(database, SLOWER)
-    report = regressions_of_batch(database, "nightly")
-    assert report is not None
-    assert triage_of(database, report, "nightly", 17) == first
-    with pytest.raises(InputError, match="no change at batch 5; choose one of 17"):
-        triage_of(database, report, "nightly", 5)
-
-
 def test_what_may_have_changed_that_night_by_its_interval_moved_together(database: Engine):
     kept_nights(database, *recorded_nights(SLOWER))
     report = regressions_of_batch(database, "nightly")
-    assert report is not None
     time, waf = report.findings
     assert (time.alarm.since, waf.alarm.since) == (16, 16)
 
@@ -135,7 +127,6 @@ def test_builds_are_measured_again_at_the_scale_of_the_job(database: Engine):
     results, runs = recorded_nights(SLOWER)
     kept_nights(database, [each | {"job": SCALED} for each in results], runs)
     report = regressions_of_batch(database, "nightly")
-    assert report is not None
     (item,) = triage_of(database, report, "nightly")["items"]
     assert item["command"].endswith("--workload load-quick --column-family default --scale 16")
 
@@ -152,7 +143,6 @@ def test_two_proven_winners_of_one_build_are_compared(
     ]  # fmt: skip
     kept_nights(database, results)
     report = regressions_of_batch(database, "nightly")
-    assert report is not None
     (item,) = triage_of(database, report, "nightly")["items"]
     assert item["command"] == f"rocktune compare job:16 job:17 --workload load-quick{scale}"
     taken(item["command"])
@@ -161,7 +151,6 @@ def test_two_proven_winners_of_one_build_are_compared(
 def test_deleted_jobs_leave_what_their_nights_have_kept(database: Engine):
     kept_nights(database, *recorded_nights(SLOWER))
     report = regressions_of_batch(database, "nightly")
-    assert report is not None
     for number in range(1, 25):
         JobStore(database).delete_job(number)
     (item,) = triage_of(database, report, "nightly")["items"]

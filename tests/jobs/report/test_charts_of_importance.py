@@ -3,9 +3,15 @@
 from types import SimpleNamespace
 
 from jobs.charts.importance import importance_chart, sampling_chart, stability_chart
-from jobs.charts.parameters import Question, groups_chart, questions
+from jobs.charts.parameters import boxed, groups_chart
 from jobs.views import results
-from optimizer.results.ranking import EffectTest, ParameterRanking, Quality, Sampling
+from optimizer.results.ranking import (
+    EffectTest,
+    ParameterImportance,
+    ParameterRanking,
+    Quality,
+    Sampling,
+)
 from optimizer.trials.trial import Phase, Trial
 from sampler.bench.outcome import TrialState
 from sampler.common.documents import parse_toml
@@ -19,7 +25,6 @@ class TestImportance:
     def test_both_importances_and_the_spread(self):
         rows = [row("a", 1, 0.2), row("b", 2, 0.7)]
         chart = importance_chart("waf", rows, Quality(r2=0.8, trials=50))
-        assert chart is not None
         assert chart.title == "waf: b is most important"
         assert trace(chart, "permutation")["x"] == [0.7, 0.2]
         assert trace(chart, "permutation")["error_x"]["array"] == [0.1, 0.1]
@@ -27,7 +32,6 @@ class TestImportance:
 
     def test_a_forest_that_learned_nothing_is_not_relied_on(self):
         chart = importance_chart("waf", [row("a", 1, 0.2)], Quality(r2=0.29, trials=50))
-        assert chart is not None
         assert chart.title == "waf: do not rely on the order, R2 is 0.29"
 
     def test_a_metric_that_could_not_be_learned(self):
@@ -40,7 +44,6 @@ class TestStability:
         rows = [row("a", 1, 0.2, rank_low=1.0, rank_high=2.0),
                 row("b", 2, 0.1, rank_low=3.0, rank_high=29.0)]  # fmt: skip
         chart = stability_chart(rows, ["waf", "sa"])
-        assert chart is not None
         assert trace(chart, "waf")["x"] == [1.0, 2.0, None, 3.0, 29.0, None]
         assert "1 of the first 2" in chart.title
 
@@ -56,7 +59,6 @@ class TestSampling:
 
     def test_the_curve(self):
         chart = sampling_chart(Sampling(draws=40, planned=50, curve=self.POINTS))
-        assert chart is not None
         assert chart.title == "The ranking rests on 40 random configurations of at most 50"
         overlap, tau = chart.traces
         assert (overlap["x"], overlap["y"]) == ([20, 40], [0.4, 0.8])
@@ -66,6 +68,10 @@ class TestSampling:
     def test_results_of_earlier_versions_have_none(self):
         assert sampling_chart(None) is None
         assert sampling_chart(Sampling(draws=20, curve=self.POINTS[:1])) is None
+
+
+def codec(**anova: EffectTest) -> ParameterImportance:
+    return ParameterImportance(name="codec", rank=1, anova=anova)
 
 
 class TestGroups:
@@ -81,8 +87,7 @@ class TestGroups:
 
     def test_quartiles_of_each_group_of_drawn_trials(self):
         anova = EffectTest(p_holm=0.0004, eta_squared=0.4)
-        chart = groups_chart(Question("codec", "waf", True, anova), self.drawn())
-        assert chart is not None
+        chart = groups_chart(codec(waf=anova), "waf", self.drawn())
         (box,) = chart.traces
         assert box["y"] == ["a<br>n = 5", "b<br>n = 2"]
         assert (box["q1"], box["median"], box["q3"]) == ([2.0, 7.5], [3.0, 8.0], [4.0, 8.5])
@@ -96,25 +101,23 @@ class TestGroups:
                         state=TrialState.CENSORED) for n in range(3)]  # fmt: skip
         whole = [trial_of(40 + n, {"time": 1.0 + n}, configuration={"codec": "a"})
                  for n in range(2)]  # fmt: skip
-        chart = groups_chart(Question("codec", "time", True, EffectTest()), [*whole, *cut])
-        assert chart is not None
+        chart = groups_chart(codec(time=EffectTest()), "time", [*whole, *cut])
         assert chart.traces[0]["y"] == ["a<br>n = 2", "b<br>n = 3"]
         assert "logarithms" in chart.caption
-        assert groups_chart(Question("codec", "waf", True, EffectTest()), [*whole, *cut]) is None
+        assert groups_chart(codec(waf=EffectTest()), "waf", [*whole, *cut]) is None
 
     def test_one_group_is_no_comparison(self):
-        question = Question("codec", "waf", True, EffectTest())
-        assert groups_chart(question, self.drawn()[:5]) is None
+        assert groups_chart(codec(waf=EffectTest()), "waf", self.drawn()[:5]) is None
 
     def test_the_top_and_the_bottom_for_the_metric_that_shows_it(self):
         rows = [row(name, rank, 0.1, {"sa": 0.9}) for rank, name in enumerate("abcdef", start=1)]
-        found = [(q.parameter, q.metric, q.top) for q in questions(rows, {})]
+        found = [(each.name, metric, top) for each, metric, top in boxed(rows)]
         assert found == [("a", "sa", True), ("b", "sa", True), ("e", "waf", False),
                          ("f", "waf", False)]  # fmt: skip
 
     def test_three_parameters_are_not_asked_about_twice(self):
         rows = [row(name, rank, 0.1) for rank, name in enumerate("abc", start=1)]
-        assert [q.parameter for q in questions(rows, {})] == ["a", "b", "c"]
+        assert [each.name for each, _, _ in boxed(rows)] == ["a", "b", "c"]
 
 
 def test_box_plots_are_of_as_many_trials_as_the_guide_says(monkeypatch):

@@ -1,9 +1,11 @@
 """Why each phase began and ended, told from the trials alone."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from statistics import median
 from typing import Any
 
-from jobs.report.course import phase_rows
+from jobs.report.course import phases_section
 from jobs.results.outcome import JobOutcome
 from optimizer.budget.budget import divide
 from optimizer.results.document import Result
@@ -12,16 +14,18 @@ from tests.support.jobs.pretended_job import finished_job
 
 
 def test_all_phases_in_their_order(finished: JobOutcome):
-    rows = phase_rows(finished.trials, Result.read(finished.result))
-    assert [row.name for row in rows] == ["baseline", "sample", "rank", "search", "confirm"]
-    assert sum(row.runs for row in rows) == len(finished.trials) == 60
-    begun = [row.began for row in rows]
-    assert begun == sorted(begun, key=str)
-    for row in rows:
-        assert row.began is not None and row.ended is not None and row.began <= row.ended
-    search, confirm = rows[3], rows[4]
-    assert search.why_ended == f"the budget for new configurations, {divide(60).explore}, was used"
-    assert f"{2 * divide(60).pairs} proof runs succeeded" in confirm.why_ended
+    names, begun, over, runs, _, why = zip(*rows_of(finished, finished.result), strict=True)
+    assert names == ("baseline", "sample", "rank", "search", "confirm")
+    assert sum(int(number or 0) for number in runs) == len(finished.trials) == 60
+    assert list(begun) == sorted(begun)
+    assert all(began <= end < "unknown" for began, end in zip(begun, over, strict=True))
+    assert why[3] == f"the budget for new configurations, {divide(60).explore}, was used"
+    assert f"{2 * divide(60).pairs} proof runs succeeded" in why[4]
+
+
+def rows_of(finished: JobOutcome, result: Mapping[str, Any]) -> Any:
+    """Name, begin, end, runs, why it began and why it ended, of each phase."""
+    return phases_section(Result.read(result), finished.trials).blocks[0].rows
 
 
 def ended(finished: JobOutcome, planned: int | None, **job: Any) -> str:
@@ -29,8 +33,7 @@ def ended(finished: JobOutcome, planned: int | None, **job: Any) -> str:
     asked = {**finished.result["job"], **job}
     plan = {} if planned is None else {"explore": planned}
     result = {**finished.result, "job": asked, "sampling": None, "plan": plan}
-    rows = phase_rows(finished.trials, Result.read(result))
-    return next(row.why_ended for row in rows if row.name == "search")
+    return next(row[-1] for row in rows_of(finished, result) if row[0] == "search")
 
 
 def test_a_search_that_ended_otherwise(finished: JobOutcome):
@@ -72,19 +75,25 @@ def test_configurations_that_were_measured_again_are_not_new(finished: JobOutcom
 
 def test_why_the_draws_ended_is_told_where_it_is_known(finished: JobOutcome):
     result = {**finished.result, "sampling": {"why": "the order was steady"}}
-    rows = phase_rows(finished.trials, Result.read(result))
-    assert rows[1].why_ended == "the order was steady"
+    assert rows_of(finished, result)[1][-1] == "the order was steady"
     draws = sum(t.phase is Phase.SAMPLE and not t.is_baseline for t in finished.trials)
-    rows = phase_rows(finished.trials, Result.read({**finished.result, "sampling": None}))
-    assert rows[1].why_ended == f"the sampling budget, {draws} configurations, was used"
+    _, sample, *_ = rows_of(finished, {**finished.result, "sampling": None})
+    assert sample[-1] == f"the sampling budget, {draws} configurations, was used"
 
 
 def test_a_job_without_a_search_has_no_ranking_phase():
     job = finished_job(12, strategy="random")
-    rows = phase_rows(job.trials, Result.read(job.result))
-    assert [row.name for row in rows] == ["baseline", "sample", "confirm"]
+    assert [row[0] for row in rows_of(job, job.result)] == ["baseline", "sample", "confirm"]
 
 
 def test_given_trials_are_no_part_of_what_was_done(finished: JobOutcome):
-    given = [replace(trial, given=True) for trial in finished.trials]
-    assert phase_rows(given, Result.read(finished.result)) == []
+    given = tuple(replace(trial, given=True) for trial in finished.trials)
+    assert rows_of(replace(finished, trials=given), finished.result) == []
+
+
+def test_a_baseline_s_medians_are_of_all_its_runs_and_not_of_those_of_the_proof(
+    finished: JobOutcome,
+):
+    runs = [t.metrics["time"] for t in finished.trials if t.is_baseline and t.done]
+    baseline = finished.result["baseline"]
+    assert baseline["noise"]["time"]["median"] == median(runs) != baseline["metrics"]["time"]

@@ -3,7 +3,7 @@ import io
 import json
 import re
 import tracemalloc
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -112,7 +112,7 @@ def require_the_same_of_memory(kept: list[list[str]], trials: list[Trial]) -> No
     assert [row[place] for row in rows] == ["2.5" if t.number == 1 else "" for t in trials]
 
 
-@any_jobs(max_examples=80)
+@any_jobs(max_examples=50)
 @given(any_trials)
 def test_every_format_reads_back_as_the_trials(database: Engine, given: list[Trial]):
     job_id = job_of(database, given)
@@ -227,12 +227,6 @@ class TestCsv:
         assert without_apostrophe(cell) == text
         assert head[-3] == ("'" if text[0] in "=+-@\t\r" else "'" * (cell != text)) + f"{text}!"
 
-    def test_numbers_below_zero_are_numbers(self, database: Engine):
-        trial = replace(plain_trial(1), configuration={"level": -1}, metrics={"drift": -0.5})
-        head, row = read_csv(database, job_of(database, [replace(trial, effective=None)]))
-        found = dict(zip(head, row, strict=True))
-        assert (found["level"], found["drift"]) == ("-1", "-0.5")
-
     def test_what_is_unknown_is_empty_and_an_empty_text_is_quoted(self, database: Engine):
         trial = replace(plain_trial(1), why="", failure=None)
         text = b"".join(csv_chunks(database, job_of(database, [trial])))
@@ -313,28 +307,15 @@ def kept(value: Any) -> str:
     return repr(value.astimezone(UTC) if isinstance(value, datetime) else value)
 
 
-class TestColumns:
-    def test_no_name_occurs_twice(self):
-        names = TrialNames(
-            ("waf", "number", "metric.number", "why"), ("waf", "x", "number", "parameter.waf")
-        )
-        head = TrialColumns.of(names).head
-        assert head[len(FIRST) : -2] == (
-            "waf", "metric.number", "metric.metric.number", "metric.why",
-            "parameter.waf", "x", "parameter.number", "parameter.parameter.waf",
-        )  # fmt: skip
-
-    def test_the_value_in_effect_where_it_is_known(self, database: Engine):
-        asked: Mapping[str, Any] = {"a": 1, "b": 2}
-        trials = [
-            replace(plain_trial(1), configuration=asked, effective={"b": 3, "c": 4}),
-            replace(plain_trial(2), configuration=asked, effective=None),
-            replace(plain_trial(3), configuration=asked, effective=asked),
-        ]
-        head, *rows = read_csv(database, job_of(database, trials))
-        place = head.index("a")
-        assert head[place:] == ["a", "b", "failure", "why"]
-        assert [row[place : place + 2] for row in rows] == [["1", "3"], ["1", "2"], ["1", "2"]]
+def test_no_name_occurs_twice():
+    names = TrialNames(
+        ("waf", "number", "metric.number", "why"), ("waf", "x", "number", "parameter.waf")
+    )
+    head = TrialColumns.of(names).head
+    assert head[len(FIRST) : -2] == (
+        "waf", "metric.number", "metric.metric.number", "metric.why",
+        "parameter.waf", "x", "parameter.number", "parameter.parameter.waf",
+    )  # fmt: skip
 
 
 Chunks = Callable[..., Iterator[bytes]]
@@ -415,7 +396,7 @@ class TestEveryFormat:
         monkeypatch.setattr(db.trials.trial_export, "PAGE", 50)
         monkeypatch.setattr(jobs.report.trial_export, "_GROUP", 500)
         few, many = (
-            job_of(database, map(plain_trial, range(1, count + 1))) for count in (1_000, 5_000)
+            job_of(database, map(plain_trial, range(1, count + 1))) for count in (600, 2_400)
         )
         peaks = [peak(chunks(database, job_id)) for job_id in (few, few, many)]
         assert peaks[2] < 1.3 * peaks[1] + 20_000, peaks
@@ -435,9 +416,8 @@ def peak(chunks: Iterator[bytes]) -> int:
 def test_the_benchmark_prints_a_line_for_each_job(
     database_url: str, capsys: pytest.CaptureFixture[str]
 ):
-    export_benchmark(["20", "1010", "--db", database_url, "--format", "parquet"])
-    head, few, many = capsys.readouterr().out.splitlines()
+    export_benchmark(["1010", "--db", database_url, "--format", "ndjson"])
+    head, line = capsys.readouterr().out.splitlines()
     assert head.startswith("trials | rows/s | seconds")
-    assert few.startswith("20 | ")
-    assert many.startswith("1,010 | ")
-    assert len(few.split(" | ")) == len(head.split(" | "))
+    assert line.startswith("1,010 | ")
+    assert len(line.split(" | ")) == len(head.split(" | "))

@@ -69,6 +69,10 @@ class SeenPage:
         self.page.emulate_media(color_scheme="light")
         return found
 
+    def without_plots(self) -> None:
+        """From now on pages draw no plots: thousands of parts that a test may not be about."""
+        self.page.route("**/plots.js", lambda route: route.fulfill(body=""))
+
     def overflows(self) -> bool:
         """Whether the page is wider than its window."""
         wider: bool = self.page.evaluate(

@@ -27,8 +27,9 @@ RESULTS: dict[str, Any] = {
                 "what": "the old defaults",
                 "metrics": {
                     "waf": {
-                        "old": 2.0, "new": 3.0, "p_holm": 0.01, "significant": True,
-                        "worse": True, "smallest_change": 0.02,
+                        "metric": "waf", "old": 2.0, "new": 3.0, "pairs": 3, "p_holm": 0.01,
+                        "significant": True, "worse": True, "better": "min",
+                        "smallest_change": 0.02,
                         "change": {"percent": 50.0, "low": 40.0, "high": 60.0},
                     }
                 },

@@ -40,32 +40,46 @@ def _night(number: int) -> dict[str, Any]:
     return found
 
 
+ITEM = "load/default"
+
+
 def kept_nights(
-    engine: Engine, results: list[dict[str, Any]], runs: Sequence[Sequence[Trial]] = ()
+    engine: Engine,
+    results: list[dict[str, Any]],
+    runs: Sequence[Sequence[Trial]] = (),
+    name: str = "nightly",
 ) -> None:
-    """Keeps the nights of the batch `nightly`, a job each, with these runs of its default."""
+    """Keeps the ended nights of a batch, a job each, with these runs of its default."""
     for number, each in enumerate(results):
-        at = FIRST + timedelta(days=number)
-        values = {
-            "name": "nightly",
-            "state": BatchState.DONE.value,
-            "why": "all are in",
-            "document": {"items": [{"item": "load/default"}]},
-            "digest": "d",
-            "created_at": at,
-            "ended_at": at,
-        }
-        job_id = JobStore(engine).create_job(each["job"], "d")
-        with writing(engine) as connection:
-            new = insert(batch).values(values).returning(batch.c.id)
-            batch_id = connection.execute(new).scalar_one()
-            change = {"batch_id": batch_id, "batch_item": "load/default", "state": "done"}
-            connection.execute(
-                update(job).where(job.c.id == job_id).values({**change, "result": each})
-            )
-            for run in runs[number] if runs else ():
-                row = {**proposal(run), "job_id": job_id, "lease_epoch": 1}
-                connection.execute(insert(trial).values(row))
+        keep_night(engine, each, number, runs[number] if runs else (), name=name)
+
+
+def keep_night(
+    engine: Engine,
+    found: Mapping[str, Any],
+    number: int,
+    runs: Sequence[Trial] = (),
+    *,
+    name: str = "nightly",
+    state: BatchState = BatchState.DONE,
+) -> tuple[int, int]:
+    """Keeps a night whose job has ended; the numbers of its batch and of that job."""
+    at = FIRST + timedelta(days=number)
+    values = {
+        "name": name, "state": state.value, "why": "all are in", "digest": "d",
+        "document": {"items": [{"item": ITEM}]}, "created_at": at,
+        "ended_at": at if state is BatchState.DONE else None,
+    }  # fmt: skip
+    job_id = JobStore(engine).create_job(found["job"], "d")
+    with writing(engine) as connection:
+        new = insert(batch).values(values).returning(batch.c.id)
+        batch_id: int = connection.execute(new).scalar_one()
+        change = {"batch_id": batch_id, "batch_item": ITEM, "state": "done", "result": found}
+        connection.execute(update(job).where(job.c.id == job_id).values(change))
+        for run in runs:
+            row = {**proposal(run), "job_id": job_id, "lease_epoch": 1}
+            connection.execute(insert(trial).values(row))
+    return batch_id, job_id
 
 
 def keep_watch(engine: Engine, batch_id: int, watch: Mapping[str, Any]) -> None:

@@ -2,6 +2,8 @@
 
 import logging
 import os
+import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -39,6 +41,19 @@ def here(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., 
     logs = root.handlers[:], root.level
     yield lambda *arguments: main([str(argument) for argument in arguments])
     root.handlers[:], root.level = logs
+
+
+@pytest.fixture
+def small_disk() -> list[str]:
+    """Runs a command in a namespace where a folder, named behind it, is a disk of a megabyte."""
+    if shutil.which("unshare") is None:
+        pytest.skip("no unshare(1)")
+    for kind in (["--user", "--map-root-user", "--mount"], ["--mount"]):
+        probe = ["unshare", *kind, "mount", "-t", "tmpfs", "none", "/mnt"]
+        if subprocess.run(probe, capture_output=True, check=False).returncode == 0:
+            script = 'mount -t tmpfs -o size=1m none "$0" && exec "$@"'
+            return ["unshare", *kind, "sh", "-c", script]
+    pytest.skip("may not mount a file system here")
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,13 @@
-import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from cli.main import main
+from tests.support.cli.fixtures import here, zygote
 from tests.support.cli.terminal import Desk
+
+__all__ = ["here", "zygote"]
 
 WORKLOAD = """\
 name = "tiny"
@@ -18,17 +20,15 @@ settle = "flush"
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
     (tmp_path / "tiny.toml").write_text(WORKLOAD)
-    (tmp_path / "other.toml").write_text(WORKLOAD.replace("tiny", "other"))
     return Desk(tmp_path)
 
 
 @pytest.fixture
-def compare(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
-    """The command in this process, from the desk: seconds of imports are saved."""
-    for name in [name for name in os.environ if name.startswith("ROCKTUNE_")]:
-        monkeypatch.delenv(name)
-    for name, value in desk.variables().items():
-        monkeypatch.setenv(name, value)
+def compare(
+    here: Callable[..., int],
+    desk: Desk,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[..., int]:
+    """The command in this process, with the tiny load unless another is named."""
     monkeypatch.setenv("ROCKTUNE_DB", desk.database)
-    monkeypatch.chdir(desk.folder)
-    return lambda *arguments: main(["compare", *map(str, arguments)])
+    return partial(here, "compare")

@@ -12,14 +12,16 @@ import pytest
 
 from jobs.experiments.experiment import RUNS
 from sampler.rocksdb.options_file import TABLE
+from tests.support.cli.launched import Zygote
 from tests.support.cli.terminal import Desk
 from tests.support.sampler.second_builds import build, with_default
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.db_bench]
 
 Capture = pytest.CaptureFixture[str]
 Compare = Callable[..., int]
 OUT = "rocktune-compare"
+TINY = ("--workload", "tiny.toml", "--rounds", 3)
 # The real one, which says on its standard error that it is a later version.
 LATER = """\
 { %(program)s "$@" 2>&1 >&3 | sed 's/version 7[.]8/version 7.9/' >&2; } 3>&1
@@ -30,13 +32,14 @@ def lines(desk: Desk) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (desk.folder / OUT / RUNS).read_text().splitlines()]
 
 
-@pytest.mark.db_bench
 def test_two_configurations_over_two_loads_and_gone_on_with(
     compare: Compare, desk: Desk, capsys: Capture
 ):
     """Without compression everything written doubles nearly: to the byte, in every run."""
-    asked = ("default", "compression_type=none", "--rounds", 3, "--metrics", "waf,rate",
-             "--workload", "tiny.toml", "--workload", "other.toml")  # fmt: skip
+    tiny = (desk.folder / "tiny.toml").read_text()
+    (desk.folder / "other.toml").write_text(tiny.replace("tiny", "other"))
+    asked = ("default", "compression_type=none", *TINY, "--workload", "other.toml",
+             "--metrics", "waf,rate")  # fmt: skip
     assert compare(*asked, "--json") == 0
     printed = capsys.readouterr()
     document = json.loads(printed.out)
@@ -80,10 +83,10 @@ def test_two_configurations_over_two_loads_and_gone_on_with(
     assert len(again) == len(whole) + 1
 
 
-@pytest.mark.db_bench
-def test_around_a_parameter_three_are_measured(compare: Compare, desk: Desk, capsys: Capture):
-    assert compare("default", "--around", "write_buffer_size", "--workload", "tiny.toml",
-                   "--rounds", 3, "--metrics", "time") == 0  # fmt: skip
+def test_around_a_parameter_of_the_default_where_a_is_left_out(
+    compare: Compare, desk: Desk, capsys: Capture
+):
+    assert compare("--around", "write_buffer_size", *TINY, "--metrics", "time") == 0
     printed = capsys.readouterr().out
     for name, size in (("as-is", "64"), ("half", "32"), ("double", "128")):
         assert f"{name}: write_buffer_size = {size} MiB in the library's defaults" in printed
@@ -94,47 +97,31 @@ def test_around_a_parameter_three_are_measured(compare: Compare, desk: Desk, cap
     assert len(lines(desk)) == 1 + 9
 
 
-@pytest.mark.db_bench
-def test_around_a_parameter_of_the_default_where_a_is_left_out(compare: Compare, capsys: Capture):
-    assert compare("--around", "max_background_jobs", "--workload", "tiny.toml",
-                   "--rounds", 3, "--metrics", "time") == 0  # fmt: skip
-    printed = capsys.readouterr().out
-    for name, jobs in (("as-is", 2), ("half", 1), ("double", 4)):
-        assert f"{name}: max_background_jobs = {jobs} in the library's defaults" in printed
-
-
-@pytest.mark.db_bench
 def test_around_what_the_guide_works_out_for_each_load(
     compare: Compare, desk: Desk, capsys: Capture
 ):
     tiny = (desk.folder / "tiny.toml").read_text()
-    large = tiny.replace("tiny", "large") + "value_size = 8000\n"
-    (desk.folder / "large.toml").write_text(large)
-    asked = ("guide:12", "--around", "max_background_jobs", "--workload", "tiny.toml",
-             "--workload", "large.toml", "--rounds", 3, "--metrics", "waf")  # fmt: skip
-    assert compare(*asked) == 0
+    (desk.folder / "few.toml").write_text(tiny.replace("tiny", "few").replace("4000", "500"))
+    asked = ("guide:12", "--around", "max_background_jobs", *TINY, "--workload", "few.toml")
+    assert compare(*asked, "--metrics", "waf") == 0
     what = "in KIOXIA's tuning guide for 12 CPU threads"
     assert f"half: max_background_jobs = 6 {what}" in capsys.readouterr().out
     document = json.loads((desk.folder / OUT / "result.json").read_text())
     for name, jobs in (("as-is", 12), ("half", 6), ("double", 24)):
         found = document["subjects"][name]["by_workload"]
-        assert [*found] == ["tiny", "large"]
+        assert [*found] == ["tiny", "few"]
         assert {each["max_background_jobs"] for each in found.values()} == {jobs}
-        assert found["tiny"]["write_buffer_size"] != found["large"]["write_buffer_size"]
+        assert found["tiny"]["write_buffer_size"] != found["few"]["write_buffer_size"]
     for run in lines(desk)[1:]:
         each = document["subjects"][run["side"]]["by_workload"][run["case"]]
         memtables = each["write_buffer_size"] * each["max_write_buffer_number"]
         assert run["metrics"]["memory"] == memtables + 8 * 2**20
-    assert "[large]\nwrite_buffer_size = " in (desk.folder / OUT / "report.html").read_text()
-    assert compare(*asked, "--resume") == 0
-    assert "0 runs left of 18" in capsys.readouterr().err
+    assert "[few]\nwrite_buffer_size = " in (desk.folder / OUT / "report.html").read_text()
 
 
-@pytest.mark.db_bench
 def test_two_builds_with_their_own_defaults(compare: Compare, desk: Desk, capsys: Capture):
     new = with_default(desk.folder, "new", "compression", "kNoCompression")
-    assert compare("default", new, "--workload", "tiny.toml", "--rounds", 3,
-                   "--metrics", "waf") == 0  # fmt: skip
+    assert compare("default", new, *TINY, "--metrics", "waf") == 0
     printed = capsys.readouterr()
     assert f"B: the library's defaults; RocksDB 7.8.3, {new}" in printed.out
     load = (
@@ -149,13 +136,11 @@ def test_two_builds_with_their_own_defaults(compare: Compare, desk: Desk, capsys
     assert f"{load}." in page and "different versions" not in page
 
 
-@pytest.mark.db_bench
 def test_another_version_is_said_before_the_first_run(
     compare: Compare, desk: Desk, capsys: Capture
 ):
     later = build(desk.folder, "later", last=LATER)
-    assert compare("default", later, "--workload", "tiny.toml", "--rounds", 3,
-                   "--metrics", "waf") == 0  # fmt: skip
+    assert compare("default", later, *TINY, "--metrics", "waf") == 0
     printed = capsys.readouterr()
     assert f"B: the library's defaults; RocksDB 7.9.3, {later}" in printed.out
     caution = "They run different versions of RocksDB (A 7.8.3, B 7.9.3)"
@@ -164,19 +149,18 @@ def test_another_version_is_said_before_the_first_run(
     assert caution in " ".join(printed.err.split())
 
 
-@pytest.mark.db_bench
 def test_one_that_never_ends_well_is_a_failure(compare: Compare, desk: Desk, capsys: Capture):
     body = 'case "$*" in *--num=4000*) echo "put error: no luck" >&2; exit 1;; esac\n'
     bad = build(desk.folder, "bad", body)
-    asked = ("default", "default", "--db-bench-b", bad, "--workload", "tiny.toml", "--rounds", 3)
-    assert compare(*asked) == 1
+    assert compare("default", "default", "--db-bench-b", bad, *TINY) == 1
     said = capsys.readouterr().out
     assert "B failed in 3 of 3 runs: put error: no luck" in said
     assert "too few rounds succeeded" in said
 
 
-@pytest.mark.db_bench
-def test_interrupted_it_keeps_what_was_measured_and_leaves_nothing_running(desk: Desk):
+def test_interrupted_it_keeps_what_was_measured_and_leaves_nothing_running(
+    desk: Desk, zygote: Zygote
+):
     """By a signal in B's second run; real processes."""
     count, fifo = desk.folder / "count", desk.folder / "fifo"
     os.mkfifo(fifo)
@@ -185,12 +169,11 @@ def test_interrupted_it_keeps_what_was_measured_and_leaves_nothing_running(desk:
         f'[ "$(wc -l < {count})" = 2 ] && {{ echo here > {fifo}; exec sleep 600; }} ;; esac\n'
     )
     slow = build(desk.folder, "slow", body)
-    asked = ("compare", "default", str(slow), "--workload", "tiny.toml", "--rounds", 3)
-    with desk.start(*asked) as process:
-        fifo.read_text()
-        process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=60)
-    assert process.returncode == 130
+    pid = zygote.start(desk, "compare", "default", slow, *TINY)
+    fifo.read_text()
+    os.kill(pid, signal.SIGTERM)
+    assert zygote.wait(pid) == 130
+    said = (desk.folder / "log").read_text()
     assert "Continue with the same command and --resume" in said.splitlines()[-1]
     assert len(lines(desk)) >= 3
     assert [*desk.bench.glob("trial-*")] == []
@@ -224,7 +207,6 @@ def test_interrupted_it_keeps_what_was_measured_and_leaves_nothing_running(desk:
         (("default", "default", "--out", "tiny.toml"), "--out: cannot write to 'tiny.toml'"),
     ],
 )
-@pytest.mark.db_bench
 def test_bad_input_is_one_line_that_names_the_field(
     compare: Compare, desk: Desk, capsys: Capture, arguments: tuple[object, ...], said: str
 ):
@@ -233,7 +215,6 @@ def test_bad_input_is_one_line_that_names_the_field(
     assert capsys.readouterr().err.splitlines()[-1].startswith(f"rocktune: {said}")
 
 
-@pytest.mark.db_bench
 def test_a_filter_without_bits_is_compared_with_its_like_alone(
     compare: Compare, desk: Desk, capsys: Capture
 ):
@@ -245,19 +226,18 @@ def test_a_filter_without_bits_is_compared_with_its_like_alone(
     (*_, line) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"rocktune: B: [{TABLE}] filter_policy (line 4) = bloomfilter does not")
     assert "Write filter_policy=bloomfilter:10:false with your bits" in line
-    assert compare("./OPTIONS", "./mine", "--workload", "tiny.toml", "--rounds", 3) in (0, 3)
+    assert compare("./OPTIONS", "./mine", *TINY) in (0, 3)
     assert "nothing is filtered while measuring" in capsys.readouterr().err
 
 
 TWO = '[DBOptions]\n[CFOptions "default"]\n  num_levels=5\n[CFOptions "blocks"]\n  num_levels=4\n'
 
 
-@pytest.mark.db_bench
 def test_another_column_family_is_another_comparison(
     compare: Compare, desk: Desk, capsys: Capture
 ):
     (desk.folder / "OPTIONS").write_text(TWO)
-    asked = ("default", "./OPTIONS", "--workload", "tiny.toml", "--rounds", 3, "--metrics", "waf")
+    asked = ("default", "./OPTIONS", *TINY, "--metrics", "waf")
     assert compare(*asked, "--column-family", "blocks") == 0
     printed = capsys.readouterr()
     assert "B: column families default: not measured; only blocks is" in printed.err

@@ -11,12 +11,13 @@ from jobs.experiments.sides import (
     HALF,
     MIDDLE,
     Side,
-    read_side,
+    side_named,
     sides_around,
     worked_out,
 )
 from jobs.specification.named_files import specify
 from jobs.specification.resolved_job import resolve
+from sampler.bench.builds import named_programs
 from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
 from sampler.machine.machine import cpu_threads
@@ -32,7 +33,7 @@ def side(text: str, settings: Settings) -> Side:
     def job(number: int, field: str) -> Side:
         return Side(asked=f"{field}/{number}", what="a job's", values={})
 
-    return read_side(text, settings, job, field="A")
+    return side_named(text, named_programs(settings), job, field="A", files=True)
 
 
 @pytest.mark.parametrize("name", ["default", "library"])

@@ -5,19 +5,21 @@ import pytest
 
 from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
+from tests.support.cli.fixtures import here  # noqa: F401
 from tests.support.cli.terminal import Desk
 
 WORKLOAD = """\
 name = "tiny"
 benchmarks = ["fillseq"]
-num = 40000
+num = 33000
 settle = "flush"
 """
 
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
-    (tmp_path / "tiny.toml").write_text(WORKLOAD)
+    small = WORKLOAD.replace("num = 33000", "num = 16500\nscale = 128")
+    (tmp_path / "tiny.toml").write_text(small)
     return Desk(tmp_path)
 
 

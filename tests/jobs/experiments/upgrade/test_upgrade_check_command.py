@@ -1,14 +1,14 @@
 """`rocktune upgrade-check` with the real db_bench and builds that differ from it."""
 
+import fcntl
 import json
-import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cli.main import main
 from jobs.experiments.experiment import RUNS
 from sampler.bench.installed import InstalledDbBench
 from sampler.rocksdb.options_file import CF
@@ -22,14 +22,9 @@ Check = Callable[..., int]
 
 
 @pytest.fixture
-def check(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Check:
-    """The command in this process, from the desk: seconds of imports are saved."""
-    for name in [name for name in os.environ if name.startswith("ROCKTUNE_")]:
-        monkeypatch.delenv(name)
-    for name, value in desk.variables().items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.chdir(desk.folder)
-    return lambda *arguments: main(["upgrade-check", *map(str, arguments)])
+def check(here: Check) -> Check:
+    """The command in this process, from the desk."""
+    return partial(here, "upgrade-check")
 
 
 def lines(desk: Desk) -> list[dict[str, Any]]:
@@ -138,8 +133,6 @@ def test_bad_input_is_one_line_that_names_the_field(
 
 @pytest.mark.db_bench
 def test_two_checks_do_not_write_to_one_folder(check: Check, desk: Desk, capsys: Capture):
-    import fcntl
-
     folder = desk.folder / "rocktune-upgrade"
     folder.mkdir()
     with (folder / RUNS).open("wb") as held:

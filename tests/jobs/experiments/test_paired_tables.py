@@ -8,12 +8,23 @@ from scipy import stats
 
 from jobs.experiments.experiment import MeasuredRun, Sets, Side, order_of_runs, whole_sets
 from jobs.experiments.option_drift import DEFAULTS, KEPT, OWN, ChangedValue, Concern
-from jobs.experiments.tables import CaseChange, compare_cases
-from jobs.experiments.upgrade import SIDES, causes, is_worse, upgrade_sentences
+from jobs.experiments.tables import (
+    CaseChange,
+    compare_cases,
+    comparison_sentences,
+    load_words,
+    require_metrics,
+)
+from jobs.experiments.upgrade import SIDES, causes, upgrade_sentences
+from jobs.results.figures import share_percent
 from optimizer.budget.power import smallest_change
 from optimizer.objective.objective import Term
 from optimizer.objective.objective_file import load_objective
+from sampler.common.errors import InputError
 from sampler.rocksdb.options_file import CF
+from sampler.workload.metric_table import better, shown_in
+from sampler.workload.workload import Workload
+from sampler.workload.workload_file import load_workload
 
 TERMS = load_objective("paper").terms
 SPREADS = {"waf": 0.02, "sa": 0.01, "time": 0.15, "rate": 0.15}
@@ -24,50 +35,45 @@ DYNAMIC = ChangedValue(
 )  # fmt: skip
 
 
-def whole_pairs(runs: list[MeasuredRun]) -> Sets:
-    return whole_sets(runs, SIDES)
-
-
-def compared(sets: Sets, cases: list[str], terms: Sequence[Term]) -> list[CaseChange]:
+def compared(sets: Sets, cases: Sequence[str], terms: Sequence[Term] = TERMS) -> list[CaseChange]:
     return compare_cases(sets, "old", ["new"], cases, terms)
 
 
-def failed(answer: CaseChange) -> tuple[int, int]:
-    return len(answer.failed["old"]), len(answer.failed["new"])
-
-
-def run(number: int, case: str, side: Side, metrics: Mapping[str, float], state: str = "done"):
+def run(
+    number: int, case: str, side: Side, metrics: Mapping[str, float] | None = None
+) -> MeasuredRun:
+    """One run; without metrics it has failed."""
     return MeasuredRun(
-        round=number, case=case, side=side, started_at="2026-01-01T00:00:00+00:00", state=state,
-        failure=None if state == "done" else "IO error: broken", metrics=metrics, seconds=1.0,
+        round=number, case=case, side=side, started_at="2026-01-01T00:00:00+00:00",
+        state="failed" if metrics is None else "done",
+        failure="IO error: broken" if metrics is None else None,
+        metrics=metrics or {}, seconds=1.0,
     )  # fmt: skip
 
 
 def simulated(
     rng: np.random.Generator,
-    ratios: Mapping[str, Mapping[str, float]],
-    *,
-    pairs: int,
-    drift: float = 0.3,
+    truth: Mapping[str, Mapping[str, float]],
+    rounds: int,
+    sides: Sequence[Side] = SIDES,
 ) -> Sets:
-    """Runs of a machine that drifts by ``drift`` over the check, with noise of SPREADS.
+    """Runs of a machine that gets 30% slower meanwhile, with noise of SPREADS.
 
-    ``ratios``: the truth, new over old, by case and metric; 1 where nothing is said.
+    ``truth``: by case and metric, the ratio of the last side to all others; 1 where none is said.
     """
-    runs = []
-    for number, case, sides in order_of_runs(
-        [*ratios], SIDES, rounds=pairs, seed=int(rng.integers(2**31))
-    ):
-        for side in sides:
-            slow = 1 + drift * len(runs) / (2 * pairs * len(ratios))
+    runs: list[MeasuredRun] = []
+    turns = [*order_of_runs([*truth], sides, rounds=rounds, seed=int(rng.integers(2**31)))]
+    for number, case, names in turns:
+        for side in names:
+            slow = 1 + 0.3 * len(runs) / (len(turns) * len(sides))
             metrics = {
-                name: (ratios[case].get(name, 1.0) if side == "new" else 1.0)
+                name: (truth[case].get(name, 1.0) if side == sides[-1] else 1.0)
                 * (slow if name == "time" else 1 / slow if name == "rate" else 1.0)
                 * float(np.exp(rng.normal(0, spread)))
                 for name, spread in SPREADS.items()
             }
             runs.append(run(number, case, side, metrics))
-    return whole_pairs(runs)
+    return whole_sets(runs, sides)
 
 
 @pytest.mark.slow
@@ -77,7 +83,7 @@ def test_the_same_build_twice_is_called_changed_in_at_most_5_of_100_checks():
     checks, alarms = 400, 0
     nothing: dict[str, dict[str, float]] = {DEFAULTS: {}, KEPT: {}, OWN: {}}
     for _ in range(checks):
-        answers = compared(simulated(rng, nothing, pairs=5), [*nothing], TERMS)
+        answers = compared(simulated(rng, nothing, 5), [*nothing])
         alarms += any(m.significant for each in answers for m in each.metrics.values())
     assert alarms <= stats.binom.ppf(0.999, checks, 0.05)
     assert alarms > 0  # a test that never alarms would not be at 5% either
@@ -85,15 +91,14 @@ def test_the_same_build_twice_is_called_changed_in_at_most_5_of_100_checks():
 
 def test_a_worse_build_is_found_and_told_which_way():
     rng = np.random.default_rng(1)
-    pairs = simulated(rng, {DEFAULTS: {"waf": 1.2, "rate": 2.5}}, pairs=9)
-    (answer,) = compared(pairs, [DEFAULTS], TERMS)
+    pairs = simulated(rng, {DEFAULTS: {"waf": 1.2, "rate": 2.5}}, 9)
+    (answer,) = compared(pairs, [DEFAULTS])
     waf, rate = answer.metrics["waf"], answer.metrics["rate"]
     assert waf.worse
     assert waf.change.low < 20 < waf.change.high
     assert rate.significant
     assert not rate.worse
     assert answer.worse
-    assert is_worse([answer], None)
     told = upgrade_sentences([answer], WHAT, {}, [], None)
     assert told[0].startswith(f"WAF +{waf.change.percent:.1f}%")
     assert "with each build's defaults: worse" in told[0]
@@ -114,8 +119,8 @@ def test_a_worse_build_is_found_and_told_which_way():
 )
 def test_whether_it_is_the_build_or_its_defaults(defaults: float, kept: float, said: str):
     rng = np.random.default_rng(5)
-    pairs = simulated(rng, {DEFAULTS: {"waf": defaults}, KEPT: {"waf": kept}}, pairs=9)
-    answers = compared(pairs, [DEFAULTS, KEPT], TERMS)
+    pairs = simulated(rng, {DEFAULTS: {"waf": defaults}, KEPT: {"waf": kept}}, 9)
+    answers = compared(pairs, [DEFAULTS, KEPT])
     found = causes(pairs, answers[0])
     assert [*found] == ["waf"]
     told = upgrade_sentences(answers, WHAT, found, [DYNAMIC], None)
@@ -135,8 +140,8 @@ def test_what_the_pairs_cannot_tell_is_not_told():
                 run(number, case, "old", {"waf": old}),
                 run(number, case, "new", {"waf": new}),
             ]
-    pairs = whole_pairs(runs)
-    answers = compared(pairs, [DEFAULTS, KEPT], TERMS)
+    pairs = whole_sets(runs, SIDES)
+    answers = compared(pairs, [DEFAULTS, KEPT])
     told = upgrade_sentences(answers, WHAT, causes(pairs, answers[0]), [DYNAMIC], None)
     assert told[1].endswith("these pairs cannot separate the build from its defaults.")
 
@@ -147,23 +152,23 @@ def test_bytes_that_are_the_same_in_every_run_have_no_probability_of_zero():
     for number in (1, 2, 3):
         runs.append(run(number, DEFAULTS, "old", {"waf": 0.5}))
         runs.append(run(number, DEFAULTS, "new", {"waf": 1.0}))
-    answers = compared(whole_pairs(runs), [DEFAULTS], TERMS[:1])
+    answers = compared(whole_sets(runs, SIDES), [DEFAULTS], TERMS[:1])
     assert answers[0].metrics["waf"].p_holm == 0
-    told = upgrade_sentences(answers, WHAT, causes(whole_pairs(runs), answers[0]), [], None)
+    told = upgrade_sentences(answers, WHAT, causes(whole_sets(runs, SIDES), answers[0]), [], None)
     assert told[0].endswith(": worse, p < 0.001.")
 
 
 def test_with_several_changed_defaults_none_is_called_guilty():
     rng = np.random.default_rng(5)
-    pairs = simulated(rng, {DEFAULTS: {"waf": 1.3}, KEPT: {}}, pairs=9)
-    answers = compared(pairs, [DEFAULTS, KEPT], TERMS)
+    pairs = simulated(rng, {DEFAULTS: {"waf": 1.3}, KEPT: {}}, 9)
+    answers = compared(pairs, [DEFAULTS, KEPT])
     told = upgrade_sentences(answers, WHAT, causes(pairs, answers[0]), [DYNAMIC, DYNAMIC], None)
     assert told[1].endswith(", not measured one by one.")
 
 
 def test_where_nothing_is_shown_the_answer_says_what_could_have_been():
     rng = np.random.default_rng(3)
-    answers = compared(simulated(rng, {DEFAULTS: {}}, pairs=7), [DEFAULTS], TERMS)
+    answers = compared(simulated(rng, {DEFAULTS: {}}, 7), [DEFAULTS])
     (told,) = upgrade_sentences(answers, WHAT, {}, [], None)
     assert told.startswith("No metric changed significantly; the minimum detectable change")
     assert f"TIME {100 * answers[0].metrics['time'].smallest_change:.2g}%" in told
@@ -180,8 +185,8 @@ def test_the_change_that_could_have_been_shown_is_shown_in_80_of_100_checks():
         for number in range(1, pairs + 1):
             for side, level in (("old", 1.0), ("new", ratio)):
                 value = level * float(np.exp(rng.normal(0, spread)))
-                runs.append(run(number, DEFAULTS, side, {"waf": value}))  # type: ignore[arg-type]
-        (answer,) = compared(whole_pairs(runs), [DEFAULTS], TERMS[:1])
+                runs.append(run(number, DEFAULTS, side, {"waf": value}))
+        (answer,) = compared(whole_sets(runs, SIDES), [DEFAULTS], TERMS[:1])
         seen += answer.metrics["waf"].worse
     assert abs(seen / checks - 0.8) < 0.07  # 3.5 standard errors
 
@@ -191,9 +196,9 @@ def test_a_build_that_fails_where_the_old_one_does_not_is_worse():
     runs = []
     for number in (1, 2, 3):
         runs.append(run(number, DEFAULTS, "old", fine))
-        runs.append(run(number, DEFAULTS, "new", {}, state="failed" if number == 2 else "done"))
-    (answer,) = compared(whole_pairs(runs), [DEFAULTS], TERMS)
-    assert (failed(answer), answer.pairs) == ((0, 1), 3)
+        runs.append(run(number, DEFAULTS, "new", None if number == 2 else fine))
+    (answer,) = compared(whole_sets(runs, SIDES), [DEFAULTS])
+    assert (len(answer.failed["new"]), len(answer.failed["old"]), answer.pairs) == (1, 0, 3)
     assert answer.worse
     told = upgrade_sentences([answer], WHAT, {}, [], None)
     assert told[0] == (
@@ -213,38 +218,76 @@ def test_one_failure_of_the_old_build_does_not_excuse_those_of_the_new(
     runs = []
     for number in range(1, 8):
         for side, failing in (("old", old), ("new", new)):
-            state = "failed" if number <= failing else "done"
-            metrics = {"waf": 1.0} if state == "done" else {}
-            runs.append(run(number, DEFAULTS, side, metrics, state=state))  # type: ignore[arg-type]
-    (answer,) = compared(whole_pairs(runs), [DEFAULTS], TERMS)
-    assert failed(answer) == (old, new)
+            runs.append(run(number, DEFAULTS, side, None if number <= failing else {"waf": 1.0}))
+    (answer,) = compared(whole_sets(runs, SIDES), [DEFAULTS])
+    assert [len(answer.failed[side]) for side in SIDES] == [old, new]
     assert answer.fails is answer.worse is worse
 
 
-def test_only_neighbours_are_a_pair():
-    """The half that an interruption left is measured again with its partner."""
-    metrics = {"waf": 1.0}
-    left = run(1, DEFAULTS, "old", {"waf": 9.0})
-    runs = [
-        left,
-        run(1, DEFAULTS, "new", metrics),
-        run(2, DEFAULTS, "new", {"waf": 7.0}),
-        run(2, DEFAULTS, "old", metrics),
-        run(3, DEFAULTS, "old", {"waf": 8.0}),  # interrupted here
-        run(3, DEFAULTS, "old", metrics),
-        run(3, DEFAULTS, "new", metrics),
+COMPARED = [Term(name, better(name) or "min") for name in shown_in("compare")]
+
+
+def test_what_differs_is_found_with_its_size_and_the_side_that_is_better():
+    truth = {"v": {"rate": 2.5, "waf": 1.1}, "w": {}}
+    sets = simulated(np.random.default_rng(2), truth, 9, "AB")
+    first, second = compare_cases(sets, "A", ["B"], ("v", "w"), COMPARED)
+    assert first.metrics["rate"].change.low < 150 < first.metrics["rate"].change.high
+    assert (first.better("rate"), first.better("waf"), first.better("sa")) == ("B", "A", None)
+    assert [second.better(name) for name in second.metrics] == [None] * 4
+    said = comparison_sentences([first, second])
+    assert said[0].startswith("v, B against A: better in rate +")
+    assert "; worse in waf +" in said[0]
+    assert said[0].endswith("; no difference shown in sa, time")
+    assert said[1] == "w, B against A: no difference shown in waf, sa, time, rate"
+
+
+def test_around_a_value_both_are_compared_with_the_middle():
+    names = ("as-is", "half", "double")
+    sets = simulated(np.random.default_rng(3), {"w": {"waf": 0.5}}, 5, names)
+    half, double = compare_cases(sets, "as-is", ["half", "double"], "w", COMPARED)
+    assert (half.after, double.after) == ("half", "double")
+    assert half.better("waf") is None
+    assert double.better("waf") == "double"
+    assert double.metrics["waf"].change.percent == pytest.approx(-50, abs=3)
+
+
+def test_one_that_never_ends_well_is_said():
+    runs = [run(n, "w", side, {"waf": 1.0} if side == "A" else None)
+            for n in (1, 2, 3) for side in "AB"]  # fmt: skip
+    (table,) = compare_cases(whole_sets(runs, "AB"), "A", ["B"], "w", COMPARED)
+    assert not table.metrics
+    assert comparison_sentences([table]) == [
+        "w, B against A: B failed in 3 of 3 runs: IO error: broken",
+        "w, B against A: too few rounds succeeded for a comparison",
     ]
-    pairs = whole_pairs(runs)
-    assert [*pairs] == [(1, DEFAULTS), (2, DEFAULTS), (3, DEFAULTS)]
-    assert pairs[1, DEFAULTS]["old"] is left
-    assert [pairs[2, DEFAULTS][side].side for side in SIDES] == ["old", "new"]
-    assert pairs[3, DEFAULTS]["old"].metrics == metrics
 
 
-def test_which_build_goes_first_is_drawn_and_the_same_again():
-    order = [*order_of_runs([DEFAULTS, KEPT], SIDES, rounds=200, seed=4)]
-    assert order == [*order_of_runs([DEFAULTS, KEPT], SIDES, rounds=200, seed=4)]
-    assert order != [*order_of_runs([DEFAULTS, KEPT], SIDES, rounds=200, seed=5)]
-    first = [sides[0] for _, _, sides in order]
-    assert 150 < first.count("old") < 250
-    assert 60 < sum(name == KEPT for _, name, _ in order[::2]) < 140
+def test_metrics_are_those_that_the_loads_have():
+    loads = [Workload(name="w")]
+    assert require_metrics([], loads) == shown_in("compare")
+    assert require_metrics(["write_p50", "waf", "waf"], loads) == ("write_p50", "waf")
+    with pytest.raises(InputError, match=r"metrics: there is no 'nix'"):
+        require_metrics(["nix"], loads)
+
+
+def test_percentages_have_two_digits_and_no_exponent():
+    shares = (0.0, 0.00004123, 0.0123, 1.84, 123.4)
+    assert [share_percent(share) for share in shares] == [
+        "0%",
+        "0.0041%",
+        "1.2%",
+        "180%",
+        "12000%",
+    ]
+
+
+def test_what_a_load_runs_is_one_line():
+    assert load_words(load_workload("mixed-quick")) == (
+        "mixed-quick: fillrandom, readrandomwriterandom (num 50,000, 2 threads); keys of 16 B, "
+        "values of 1,024 B, settle wait, scale 64, reads 25000, readwritepercent 50"
+    )
+    assert load_words(load_workload("rocksjava-readrandom")) == (
+        "rocksjava-readrandom: readrandom (num 131,072, 32 threads) after fillseq (num 131,072, "
+        "1 thread); keys of 16 B, values of 800 B, settle none, scale 64, cache_numshardbits 6, "
+        "disable_wal true, reads 4096"
+    )
