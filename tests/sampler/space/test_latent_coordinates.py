@@ -21,14 +21,8 @@ coordinates = st.floats(min_value=0, max_value=1, exclude_max=True)
 
 def least_memory(space: Space) -> int:
     """The budget below which no configuration of a space can be."""
-    return memory_bytes(
-        {
-            name: int(space.by_name[name].low or 0)
-            if name in space.by_name
-            else space.context[name]
-            for name in MEMORY
-        }
-    )
+    low = {name: int(space.by_name[name].low or 0) for name in MEMORY if name in space.by_name}
+    return memory_bytes({name: low.get(name, space.context[name]) for name in MEMORY})
 
 
 @st.composite

@@ -28,12 +28,9 @@ SWEEPS = {
     "level0_stop_writes_trigger": (1, (48, 56, 64)),
 }
 COLUMNS = (
-    "samsung-baseline",
-    "samsung-80-20-snappy",
-    "samsung-80-20-uncompressed",
-    "samsung-50-50-snappy",
-    "samsung-50-50-uncompressed",
-)
+    "samsung-baseline", "samsung-80-20-snappy", "samsung-80-20-uncompressed",
+    "samsung-50-50-snappy", "samsung-50-50-uncompressed",
+)  # fmt: skip
 TABLE = {
     "block_size": (KIB, (4, 8, 4, 8, 16)),
     "cache_size": (GIB, (1, 4, 0, 2, 0)),
@@ -80,21 +77,12 @@ def test_the_baseline_is_one_but_for_the_codec():
 
 
 @pytest.mark.parametrize("space", SPACES)
-def test_a_space_has_the_table_s_parameters_in_its_order(space: str):
-    assert load_space(space).names == tuple(SWEEPS)
-
-
-@pytest.mark.parametrize("name", SWEEPS)
-@pytest.mark.parametrize("space", SPACES)
-def test_a_sweep_is_the_document_s(space: str, name: str):
-    unit, values = SWEEPS[name]
-    parameter = load_space(space).by_name[name]
-    assert tuple(parameter.sweep) == tuple(unit * value for value in values)
-
-
-@pytest.mark.parametrize("space", SPACES)
-def test_a_space_begins_at_the_document_s_baseline(space: str):
+def test_a_space_has_the_document_s_sweeps_in_its_order_and_its_baseline(space: str):
     loaded = load_space(space)
+    assert {each.name: each.sweep for each in loaded.parameters} == {
+        name: tuple(unit * value for value in values) for name, (unit, values) in SWEEPS.items()
+    }
+    assert loaded.names == tuple(SWEEPS)
     assert {name: loaded.context[name] for name in column(0)} == column(0)
     assert loaded.context["compression_type"] == (
         "none" if space.endswith("uncompressed") else "snappy"

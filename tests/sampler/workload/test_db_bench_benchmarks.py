@@ -22,14 +22,10 @@ def document(*benchmarks: str, **fields: object) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("text", "repeats", "warm_ups"),
     [
-        ("readrandom", 1, 0),
-        ("readrandom[X3]", 3, 0),
-        ("readrandom[-X10]", 10, 0),
-        ("readrandom[W1-X3]", 3, 1),
-        ("readrandom[X3-W2]", 3, 2),
-        ("readrandom[W2]", 1, 2),
+        ("readrandom", 1, 0), ("readrandom[X3]", 3, 0), ("readrandom[-X10]", 10, 0),
+        ("readrandom[W1-X3]", 3, 1), ("readrandom[X3-W2]", 3, 2), ("readrandom[W2]", 1, 2),
     ],
-)
+)  # fmt: skip
 def test_a_benchmark_may_warm_up_and_be_repeated(text: str, repeats: int, warm_ups: int):
     run = known_run(text, FIELD)
     assert run.benchmark is BENCHMARKS["readrandom"]
@@ -50,11 +46,7 @@ def test_what_db_bench_would_pass_over_in_brackets_is_refused(text: str):
 
 @pytest.mark.parametrize(
     ("typo", "meant"),
-    [
-        ("fillrandon", "fillrandom"),
-        ("readwhilewritting", "readwhilewriting"),
-        ("seekrandm", "seek"),
-    ],
+    [("fillrandon", "fillrandom"), ("readwhilewritting", "readwhilewr"), ("seekrandm", "seek")],
 )
 def test_a_benchmark_that_nobody_knows_is_refused_with_near_names(typo: str, meant: str):
     with pytest.raises(InputError, match=rf"{FIELD}: '{typo}' is not a known .* did you mean"):
@@ -144,13 +136,8 @@ def test_a_fill_of_one_thread_is_not_counted_for_each():
 
 @pytest.mark.db_bench
 def test_every_benchmark_that_the_help_names_is_known(installed: InstalledDbBench, tmp_path: Path):
-    shown = subprocess.run(
-        [str(installed.program), "--help"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    argv = [str(installed.program), "--help"]
+    shown = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
     text = re.sub(r"\s+", " ", shown.stdout)
     whole = re.search(r"-benchmarks \((.*?) type: string default: \"(.*?)\"", text)
     assert whole
