@@ -139,18 +139,6 @@ def test_what_does_not_exist_before_the_end_says_so(
     assert JobStore(database).result(job) is None
 
 
-def test_a_job_that_found_nothing_better_has_no_options_file(
-    served: Serve, database: Engine, settings: Settings, tmp_path: Path
-) -> None:
-    client = serve(served, tmp_path, wins="none")
-    job = finished(client, database, settings, trials=12)
-    assert client.get(f"/v1/jobs/{job}").json()["state"] == "done"
-    answer = client.get(f"/v1/jobs/{job}/options")
-    assert answer.status_code == 404
-    assert "nothing better" in require_problem(answer)["detail"]
-    assert "Nothing was proven better" in client.get(f"/v1/jobs/{job}/report").text
-
-
 def test_a_command_that_fails_is_told_without_its_command_line(
     served: Serve, database: Engine, settings: Settings, tmp_path: Path
 ) -> None:
