@@ -101,7 +101,11 @@ def upgrade_tables(engine: Engine) -> Path | None:
         if found is not None and engine.dialect.name == "sqlite":
             copy = copy_file(Path(str(engine.url.database)), found)
         try:
-            command.upgrade(config, "head")
+            if found is None:
+                metadata.create_all(connection)
+                command.stamp(config, "head")
+            else:
+                command.upgrade(config, "head")
         except BaseException:
             if copy is not None:  # the file is as it was
                 with suppress(OSError):

@@ -1,4 +1,4 @@
-"""The tables. ``db/migrations`` makes them; a test proves that the two agree."""
+"""The tables. ``db/migrations`` makes them of those of the last release; a test proves it."""
 
 from sqlalchemy import (
     BigInteger,

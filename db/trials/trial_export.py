@@ -22,11 +22,9 @@ from sqlalchemy import (
     BigInteger,
     ColumnElement,
     Engine,
-    Integer,
     Select,
     Text,
     bindparam,
-    case,
     cast,
     func,
     select,
@@ -136,16 +134,19 @@ class TrialExport:
         if kept:
             found = parsed(kept[0][0])
             return TrialNames(tuple(found["metrics"]), tuple(found["parameters"]))
-        present: set[int] = set()
+        documents = (cast(trial.c[name], Text) for name in ("configuration", "other_metrics"))
+        rows = _page(trial.c.number, *documents, *(trial.c[name] for name in MAIN_METRICS))
+        present: set[str] = set()
         metrics: dict[str, Any] = {}
         parameters: dict[str, Any] = {}
-        for _, main, others, configurations in self._pages(_names(), 0, None):
-            present.update(main)
-            for text in others:
-                metrics.update(parsed(text))
+        for _, configurations, others, *main in self._pages(rows, 0, None):
             for text in configurations:
                 parameters.update(parsed(text))
-        main_metrics = [name for bit, name in _BITS.items() if any(bit & each for each in present)]
+            for text in others:
+                metrics.update(parsed(text))
+            figures = zip(MAIN_METRICS, main, strict=True)
+            present |= {name for name, page in figures if any(each is not None for each in page)}
+        main_metrics = [name for name in MAIN_METRICS if name in present]
         return TrialNames(tuple(dict.fromkeys([*main_metrics, *metrics])), tuple(parameters))
 
     def pages(self, *, after: int = 0, limit: int | None = None) -> Iterator[Page]:
@@ -188,18 +189,6 @@ def parsed(text: str) -> dict[str, Any]:
         # There are whole numbers that no float is near to.
         found = json.loads(text)
     return found
-
-
-_BITS = {1 << place: name for place, name in enumerate(MAIN_METRICS)}
-
-
-def _names() -> Select[Any]:
-    present = sum(
-        (case((trial.c[name].is_(None), 0), else_=bit) for bit, name in _BITS.items()),
-        start=cast(0, Integer),
-    )
-    documents = (cast(trial.c[name], Text) for name in ("other_metrics", "configuration"))
-    return _page(trial.c.number, present, *documents)
 
 
 def _page(*columns: ColumnElement[Any]) -> Select[Any]:

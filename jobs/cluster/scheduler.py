@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache, partial
 from importlib.metadata import version
 from typing import Any
@@ -164,8 +164,8 @@ class HostSeen:
     kind: str  # what kind of host it is
     version: str  # of Rocktune
     problem: str | None  # why it cannot measure just now; None when it can
-    environment: Mapping[str, Any]  # fingerprint and builds
     busy: bool  # whether it measures
+    environment: Mapping[str, Any]  # fingerprint and builds
 
     @property
     def place(self) -> tuple[str, str]:
@@ -180,9 +180,7 @@ class HostSeen:
 
     def document(self) -> dict[str, Any]:
         """As JSON holds it."""
-        told = ("name", "address", "kind", "version", "problem", "busy")
-        own = {name: getattr(self, name) for name in told}
-        return {**own, "environment": dict(self.environment)}
+        return asdict(self)
 
 
 def hosts_seen(workers: Mapping[str, Mapping[str, Any]]) -> list[HostSeen]:

@@ -8,7 +8,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
@@ -252,5 +251,5 @@ def read_experiment(kind: JobKind, given: Mapping[str, Any]) -> ExperimentReques
     """
     asked = read_asked(REQUESTS[kind], {"kind": kind.value, **given})
     if isinstance(asked, UpgradeCheckRequest) and asked.options is not None:
-        return asked.model_copy(update={"options": options_text("options", Path(asked.options))})
+        return asked.model_copy(update={"options": options_text("options", asked.options)})
     return asked

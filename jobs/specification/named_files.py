@@ -43,6 +43,11 @@ from sampler.workload.workload_file import (
 from sampler.workload.workload_file import SHIPPED as WORKLOADS
 
 BASELINES = ("library", "db_bench")
+# What a text is that names no OPTIONS file, by field.
+_IS_NONE = {
+    "baseline_options": "neither library, db_bench nor a readable OPTIONS file",
+    "options": "not a readable OPTIONS file",
+}
 _NAMED = ("workload", "space", "objective", "baseline", "db_bench")
 Find = Callable[[str, str], str]
 """From a setting and what is written there to the file that is meant, or what is written."""
@@ -147,24 +152,32 @@ def _sent(name: str, value: Any, find: Find) -> Any:
     if name in ("a", "b") and names_a_file(path):
         if Path(path).suffix in (".toml", ".json"):
             raise InputError(name, "cannot be a file here; write parameter=value,...")
-        return {"name": Path(path).name, "options": options_text(name, Path(path))}
+        return {"name": Path(path).name, "options": options_text(name, path)}
     if name == "options":
-        return options_text(name, Path(path))
+        return options_text(name, path)
     if name in ("old", "new", "db_bench", "db_bench_a", "db_bench_b") and "/" in value:
         problem = f"{value!r:.80} is a path; give the name of a build on the service's hosts"
         raise InputError(name, problem)
     return value
 
 
-def options_text(name: str, path: Path) -> str:
-    """The text of an OPTIONS file that a field names; an InputError where it cannot be read."""
+def options_text(name: str, given: str | Path) -> str:
+    """The text of an OPTIONS file that a field names, with the ends that its lines have.
+
+    Raises:
+        InputError: It cannot be read, or is not text in UTF-8.
+    """
     try:
-        return path.read_bytes().decode("utf-8")  # with the ends that its lines have
-    except (OSError, ValueError):
-        is_none = "a readable OPTIONS file"
-        if name != "options":
-            is_none = "a text file; name builds of the service's hosts"
-        raise InputError(name, f"{str(path)!r:.80} is not {is_none}") from None
+        return Path(given).read_bytes().decode("utf-8")
+    except (OSError, ValueError) as error:
+        shown, is_none = f"{str(given)!r:.80}", _IS_NONE.get(name)
+        if isinstance(error, UnicodeDecodeError) and is_none:
+            line = error.object.count(b"\n", 0, error.start) + 1
+            mend = "if it is an OPTIONS file, save it as UTF-8"
+            raise InputError(name, f"{shown} is not text in UTF-8 (line {line}); {mend}") from None
+        is_none = is_none or "not a text file; name builds of the service's hosts"
+        pasted = other_form(str(given))  # in place of a path
+        raise InputError(name, pasted or f"{shown} is {is_none}") from None
 
 
 def sent_workload(given: str, find: Find) -> dict[str, Any]:
@@ -183,7 +196,7 @@ def _inlined(name: str, value: Any, find: Find) -> dict[str, Any]:
             return {name: value}
         return {name: parse_toml(text(find(name, value)), field=f"{name} {value}")}
     if name == "baseline" and value not in BASELINES:
-        return {"baseline_options": _options_text(find(name, str(value)))}
+        return {"baseline_options": options_text("baseline_options", find(name, str(value)))}
     if name == "start_from":
         rows = read_starts(value, find)
         sent = [each if "options" in each else each["name"] for each in rows or ()]
@@ -195,26 +208,9 @@ def baseline_named(given: str | None) -> tuple[str | None, str | None]:
     """The name of a baseline, or the text of the OPTIONS file that is one; else an InputError."""
     if given is None or given in BASELINES:
         return given, None
-    text = _options_text(given)
+    text = options_text("baseline_options", given)
     read_user_options(text, name=f"baseline_options {given}")
     return None, text
-
-
-def _options_text(given: str) -> str:
-    try:
-        return Path(given).read_bytes().decode("utf-8")  # with the ends that its lines have
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            "baseline_options",
-            f"{given!r:.80} is not text in UTF-8 (line {line}); if it is an OPTIONS file, save it "
-            "as UTF-8",
-        ) from None
-    except (OSError, ValueError):
-        if told := other_form(given):  # pasted in place of a path
-            raise InputError("baseline_options", told) from None
-        problem = f"{given!r:.80} is neither library, db_bench nor a readable OPTIONS file"
-        raise InputError("baseline_options", problem) from None
 
 
 def read_starts(given: object, find: Find) -> list[dict[str, Any]] | None:

@@ -4,8 +4,6 @@ import socket
 import ssl
 import threading
 import warnings
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -127,10 +125,7 @@ def test_no_side_speaks_less_than_tls_1_2(certificates: Path) -> None:
 
 def speaking(version: ssl.TLSVersion, own: Path) -> ssl.SSLContext:
     """Speaks one version alone, an old one with the ciphers of its days."""
-    return limited(trusting(own), version)
-
-
-def limited(context: ssl.SSLContext, version: ssl.TLSVersion) -> ssl.SSLContext:
+    context = trusting(own)
     context.set_ciphers("ALL:@SECLEVEL=0")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of 1.1, which is what is tried
@@ -149,44 +144,13 @@ def agreed(address: str, context: ssl.SSLContext) -> str | None:
             return error.reason
 
 
-@pytest.fixture
-def old_server(certificates: Path) -> Iterator[str]:
-    """The address of a server that speaks TLS 1.1 and nothing else, with our certificate."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificates / CertificateRole.SCHEDULER.file)
-    limited(context, ssl.TLSVersion.TLSv1_1)
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-
-        def serve() -> None:
-            while True:
-                connection, _ = listening.accept()
-                with connection, suppress(OSError):
-                    context.wrap_socket(connection, server_side=True).close()
-                if ended.is_set():
-                    return
-
-        ended = threading.Event()
-        thread = threading.Thread(target=serve)
-        thread.start()
-        here = f"127.0.0.1:{listening.getsockname()[1]}"
-        own = speaking(ssl.TLSVersion.TLSv1_1, certificates / CertificateRole.CONTROLLER.file)
-        try:
-            if agreed(here, own) != "TLSv1.1":
-                pytest.skip("the OpenSSL of this machine cannot speak TLS 1.1")
-            yield here
-        finally:
-            ended.set()
-            socket.create_connection(listening.getsockname()).close()
-            thread.join()
-
-
-def test_an_old_handshake_is_refused_for_its_version(
-    address: str, certificates: Path, old_server: str
-) -> None:
+def test_an_old_handshake_is_refused_for_its_version(address: str, certificates: Path) -> None:
     own = certificates / CertificateRole.CONTROLLER.file
     old = speaking(ssl.TLSVersion.TLSv1_1, own)
-    assert agreed(old_server, old) == "TLSv1.1"
-    assert agreed(address, old) == "TLSV1_ALERT_PROTOCOL_VERSION"
+    said = agreed(address, old)
+    if said == "NO_PROTOCOLS_AVAILABLE":
+        pytest.skip("the OpenSSL of this machine cannot speak TLS 1.1")
+    assert said == "TLSV1_ALERT_PROTOCOL_VERSION"
     assert heard(address, old) == b""
     for version, name in (
         (ssl.TLSVersion.TLSv1_2, "TLSv1.2"),
@@ -194,11 +158,3 @@ def test_an_old_handshake_is_refused_for_its_version(
     ):
         assert agreed(address, speaking(version, own)) == name
         assert heard(address, speaking(version, own))
-
-
-@pytest.mark.parametrize("role", ["scheduler", "worker", "client"])
-def test_whoever_of_us_calls_speaks_to_no_server_of_old(
-    certificates: Path, old_server: str, role: str
-) -> None:
-    context = security_of(certificates).get_connection_args(role)["ssl_context"]
-    assert agreed(old_server, context) == "TLSV1_ALERT_PROTOCOL_VERSION"

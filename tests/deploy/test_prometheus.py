@@ -52,10 +52,10 @@ def promtool(*words: object, given: bytes = b"") -> str:
     return said
 
 
-@pytest.fixture
-def exposed(tmp_path: Path) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def exposed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """What a service tells, each metric with a value at least: promtool looks at no other."""
-    engine = make_engine(tmp_path / "rocktune.db")
+    engine = make_engine(tmp_path_factory.mktemp("exposed") / "rocktune.db")
     upgrade_tables(engine)
     kept_nights(engine, nights_that_turn_worse()[:2])
     (newest,) = read_batches(engine, limit=1)

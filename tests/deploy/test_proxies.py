@@ -14,21 +14,24 @@ from tests.support.api.tls_proxies import PROXIES, Proxy, shipped_proxy
 MARKS = [pytest.mark.slow, pytest.mark.nginx]
 
 
-@pytest.fixture(params=[pytest.param(kind, marks=MARKS) for kind in PROXIES])
-def proxy(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Proxy]:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("proxied")
+
+
+@pytest.fixture(scope="module", params=[pytest.param(kind, marks=MARKS) for kind in PROXIES])
+def proxy(request: pytest.FixtureRequest, folder: Path) -> Iterator[Proxy]:
     """A proxy of ``deploy/`` before a server that believes it."""
     settings = {"ROCKTUNE_TRUSTED_PROXIES": "127.0.0.1", "ROCKTUNE_RATE_LIMIT": "3/hour"}
     with (
-        real_server(tmp_path / "rocktune.db", tmp_path, **settings) as url,
-        shipped_proxy(request.param, url, tmp_path) as running,
+        real_server(folder / "rocktune.db", folder, **settings) as url,
+        shipped_proxy(request.param, url, folder) as running,
     ):
         yield running
 
 
-def test_each_client_of_a_trusted_proxy_has_a_rate_of_its_own(
-    proxy: Proxy, tmp_path: Path
-) -> None:
-    token = bearer(own_token(tmp_path))
+def test_each_client_of_a_trusted_proxy_has_a_rate_of_its_own(proxy: Proxy, folder: Path) -> None:
+    token = bearer(own_token(folder))
     with proxy.client("127.0.0.2") as one, proxy.client("127.0.0.3") as two:
         told = [proxy.ask(one, "GET", "/v1/jobs", headers=token).status_code for _ in range(4)]
         assert told == [200, 200, 200, 429]
@@ -39,10 +42,10 @@ def test_each_client_of_a_trusted_proxy_has_a_rate_of_its_own(
 
 
 def test_a_log_in_by_the_form_goes_through_and_its_cookie_is_for_tls_alone(
-    proxy: Proxy, tmp_path: Path
+    proxy: Proxy, folder: Path
 ) -> None:
-    with proxy.client("127.0.0.2") as client:
-        form = {"token": own_token(tmp_path), "next": "/"}
+    with proxy.client("127.0.0.4") as client:
+        form = {"token": own_token(folder), "next": "/"}
         answer = proxy.ask(client, "POST", "/login", data=form, headers={"Origin": proxy.origin})
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
     assert answer.headers["set-cookie"].startswith("__Host-rocktune=")

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_from_submit_to_options_file import JOB, WORKLOAD
 
 from sampler.rocksdb.options_file import CF, parse_options
 from tests.support import unused_port
@@ -16,11 +15,39 @@ from tests.support.api.processes import ROOT, environment
 
 pytestmark = pytest.mark.slow
 
+# So small, with memory as small, that a trial takes a fraction of a second; without settling,
+# since RocksDB's LOG is slow to say that a tree is at rest.
+WORKLOAD = """
+name = "small"
+num = 10000
+scale = 256
+settle = "none"
+timeout_seconds = 60
+"""
+BASELINE = (
+    "[Version]\n  rocksdb_version=7.8.3\n  options_file_version=1.1\n[DBOptions]\n"
+    '[CFOptions "default"]\n  compression=kNoCompression\n'
+)
+JOB = {
+    "workload": "small",
+    "trials": 14,
+    "strategy": "random",
+    "objective": "sa",
+    "no_price": True,
+    "baseline_options": BASELINE,
+    "space": {
+        "name": "codecs",
+        "parameter": [
+            {"name": "compression_type", "choices": ["lz4", "snappy"]},
+            {"name": "block_size"},
+        ],
+    },
+}
+
 
 def walk() -> str:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     found = re.search(r"Paste this[^\n]*\n+```\n(.*?)```", text, re.DOTALL)
-    assert found is not None
     return found[1]
 
 

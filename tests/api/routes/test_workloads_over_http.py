@@ -202,7 +202,6 @@ def test_schedules_and_their_batches_name_it_too(client: TestClient, database: E
     assert send(client, "/v1/schedules", schedule).status_code == 201
     assert client.delete(f"{PATH}/my-db").status_code == 204
     row = find_schedule(database, "nightly")
-    assert row is not None
     quick, own = (each.specification for each in plan_from_document(row.document).items)
     assert (quick.baseline_options, own.baseline_options) == (None, BASELINE)
     assert own.workload["num"] == 100_000

@@ -195,7 +195,6 @@ def test_the_text_of_an_options_file_stays_within_the_file(
 
 def opens(assembly: ResolvedJob, folder: Path) -> None:
     """Lets the real db_bench open what a trial would open; it may refuse it."""
-    assert assembly.installed is not None
     argv = [
         str(assembly.installed.program), f"--options_file={folder / 'OPTIONS.ini'}",
         f"--db={folder / 'db'}", "--num=1", "--benchmarks=fillseq",

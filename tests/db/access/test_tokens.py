@@ -1,9 +1,9 @@
 import hashlib
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, func, select
 
 from db.access.tokens import (
     Role,
@@ -11,13 +11,19 @@ from db.access.tokens import (
     find_token,
     list_tokens,
     make_token,
+    open_session,
     revoke_token,
+    token_of_session,
 )
-from db.connection.engine import make_engine
+from db.connection.engine import make_engine, reading
 from db.connection.migrate import upgrade_tables
+from db.schema.tables import browser_session
 from db.schema.tables import token as table
 from sampler.common.errors import InputError
+from tests.support.db.server_clock import Clock, server_clock
 from tests.support.db.threads import at_once
+
+__all__ = ["server_clock"]
 
 
 def test_each_role_may_do_what_those_before_it_may():
@@ -35,7 +41,6 @@ class TestAToken:
         before = datetime.now(UTC)
         made = make_token(database, "ci@build-1.example", role)
         found = find_token(database, made)
-        assert found is not None
         assert (found.name, found.role, found.revoked_at) == ("ci@build-1.example", role, None)
         assert before <= found.created_at <= datetime.now(UTC)
         assert made.split("_")[1] == found.id
@@ -140,3 +145,51 @@ def test_the_secret_is_nowhere_in_the_files(tmp_path: Path):
     for content in (with_log, kept()):
         assert b"the-name" in content
         assert made[len("rt_") + 13 :].encode() not in content
+
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def token_id(database: Engine) -> str:
+    found = find_token(database, make_token(database, "ci", Role.READ))
+    return found.id
+
+
+def kept(engine: Engine) -> int:
+    with reading(engine) as connection:
+        return int(
+            connection.execute(select(func.count()).select_from(browser_session)).scalar_one()
+        )
+
+
+def test_one_lasts_as_long_as_it_shall_and_is_then_cleared_away(database: Engine, token_id: str):
+    over = open_session(database, token_id, lives=-HOUR)
+    assert token_of_session(database, over) is None
+    going = open_session(database, token_id, lives=HOUR)
+    assert token_of_session(database, going) is not None
+    assert kept(database) == 1
+
+
+@pytest.mark.parametrize("opened", [-3 * HOUR, 3 * HOUR])
+@pytest.mark.parametrize("asked", [-3 * HOUR, 3 * HOUR])
+def test_one_lasts_as_long_whatever_the_clocks_of_the_servers_say(
+    database: Engine, token_id: str, server_clock: Clock, opened: timedelta, asked: timedelta
+):
+    server_clock.set(opened)
+    going = open_session(database, token_id, lives=HOUR)
+    over = open_session(database, token_id, lives=-HOUR)
+    server_clock.set(asked)
+    assert token_of_session(database, going) is not None
+    assert token_of_session(database, over) is None
+
+
+@pytest.mark.parametrize("ahead", [-3 * HOUR, 3 * HOUR])
+def test_a_server_with_a_wrong_clock_clears_away_what_is_over_and_no_more(
+    database: Engine, token_id: str, server_clock: Clock, ahead: timedelta
+):
+    for lives in (-HOUR, -HOUR, HOUR):  # each but the last is cleared away by the next
+        open_session(database, token_id, lives=lives)
+    server_clock.set(ahead)
+    open_session(database, token_id, lives=HOUR)
+    assert kept(database) == 2

@@ -90,7 +90,6 @@ class TestAHolderThatWasKilled:
     def test_is_followed_at_once(self, database: Engine, database_url: str, store: JobStore):
         job_id = store.create_job({}, "d")
         with started("hold", database_url, job_id) as holder:
-            assert holder.stdout is not None
             assert holder.stdout.readline() == "1\n"
             with pytest.raises(LeaseHeld, match=f"process {holder.pid} on"):
                 acquire(database, job_id, this_process_name())
@@ -98,15 +97,6 @@ class TestAHolderThatWasKilled:
             holder.kill()
             # Dead but not yet buried: a container's first process may never bury it.
             os.waitid(os.P_PID, holder.pid, os.WEXITED | os.WNOWAIT)
-            assert acquire(database, job_id, this_process_name()).epoch == 2
-
-    def test_and_buried_too(self, database: Engine, database_url: str, store: JobStore):
-        job_id = store.create_job({}, "d")
-        with started("hold", database_url, job_id) as holder:
-            assert holder.stdout is not None
-            assert holder.stdout.readline() == "1\n"
-            holder.kill()
-            holder.wait()
             assert acquire(database, job_id, this_process_name()).epoch == 2
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,12 +18,6 @@ from tests.support.jobs.service_desk import ServiceProcess, wait_until
 pytestmark = pytest.mark.slow
 
 TRIALS, MANY = 40, 64  # with fewer a second, or a third, host would not be worth its baseline
-
-
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[BenchCluster]:
-    with bench_cluster(tmp_path, "a", "b") as running:
-        yield running
 
 
 def db_of(cluster: BenchCluster) -> str:
@@ -108,7 +101,6 @@ def test_one_job_outlives_its_hosts_its_controller_and_its_scheduler(cluster: Be
     found = [t for t in trials_of(db_of(cluster)) if t.state is TrialState.DONE]
     assert len(found) >= 2, "what had ended meanwhile was found"
 
-    assert cluster.scheduler is not None
     cluster.scheduler.kill()
     wait_until(lambda: not cluster.alive(), seconds=60, what="its hosts have ended what they ran")
     cluster.start_scheduler()
@@ -202,3 +194,17 @@ def test_a_benchmark_that_is_missing_on_every_host_is_one_clear_error(cluster: B
     (cluster.folder / "bench.sh").unlink()
     assert running.process.wait(60) == 2
     assert "hosts: no host can measure this" in running.log.read_text()
+
+
+def test_interrupted_without_a_scheduler_it_says_so_in_words(cluster: BenchCluster):
+    cluster.hold.touch()
+    running = tune(cluster)
+    cluster.await_runs(1)
+    cluster.scheduler.kill()
+    waits = "the scheduler"
+    wait_until(lambda: waits in running.log.read_text(), seconds=60, what=waits)
+    running.process.send_signal(signal.SIGINT)
+    assert running.process.wait(60) == 130
+    told = running.log.read_text()
+    assert "Continue with the same command and --resume" in told
+    assert "Traceback" not in told and "Error" not in told

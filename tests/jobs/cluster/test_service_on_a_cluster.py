@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from sqlalchemy import Engine
 
@@ -15,24 +12,18 @@ from db.schema.job_row import JobState
 from jobs.queue.lifecycle import WAITS, cancel_stored
 from jobs.specification.named_files import specify
 from sampler.bench.outcome import TrialState
-from tests.support.cluster.bench_cluster import BenchCluster, bench_cluster
+from tests.support.cluster.bench_cluster import BenchCluster
 from tests.support.jobs.service_desk import wait_until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.one_database]
 
 TRIALS = 400  # more than will be made
 
 
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[BenchCluster]:
-    with bench_cluster(tmp_path, "a", "b") as running:
-        yield running
-
-
-def submitted(engine: Engine, cluster: BenchCluster) -> int:
+def submitted(engine: Engine, cluster: BenchCluster, **more: str) -> int:
     specification = specify(
         workload=str(cluster.workload()), space=str(cluster.space()), objective="waf",
-        strategy="random", trials=TRIALS,
+        strategy="random", trials=TRIALS, **more,
     )  # fmt: skip
     job, _ = enqueue_job(engine, specification.document(), specification.digest(), why=WAITS)
     return job
@@ -69,12 +60,11 @@ def test_a_worker_that_is_restarted_finds_its_trials_and_cancelling_ends_them(
 
 
 def test_a_job_that_waits_for_a_host_can_be_cancelled(
-    database: Engine, database_url: str, tmp_path: Path
+    database: Engine, database_url: str, cluster: BenchCluster
 ):
-    with bench_cluster(tmp_path) as cluster:
-        job = submitted(database, cluster)
-        worker = cluster.worker(database_url)
-        worker.await_said("waiting")
-        cancel_stored(database, job)
-        worker.await_said("job stopped")
-        assert worker.stop() == 0
+    job = submitted(database, cluster, host_kind="nvme")
+    worker = cluster.worker(database_url)
+    worker.await_said("waiting")
+    cancel_stored(database, job)
+    worker.await_said("job stopped")
+    assert worker.stop() == 0

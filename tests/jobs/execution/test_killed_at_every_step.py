@@ -33,7 +33,7 @@ from tests.support.sampler.killed_child import CHANGES_FILES, Steps, killed
 
 pytestmark = pytest.mark.slow
 
-TRIALS = 120  # more than a trial has steps: each is killed in one of its own
+TRIALS = 60  # more than a trial has steps: each is killed in one of its own
 EVENTS = CHANGES_FILES | {"fcntl.flock", "subprocess.Popen", "os.killpg"}
 STATEMENTS = ("before_cursor_execute", "commit", "checkin")
 

@@ -372,6 +372,7 @@ def told(trial: Trial) -> ReportedTrial:
     )  # fmt: skip
 
 
+@pytest.mark.one_database
 @pytest.mark.slow
 def test_a_winner_that_breaks_one_is_not_called_proven(database: Engine):
     job_id = submit_external(database, trials=24, limits=[limit_words(LIMIT)])

@@ -1,7 +1,6 @@
 """What a webhook is sent: as docs/webhook.schema.json says, signed, and harmless in a chat."""
 
 import base64
-import hmac
 import json
 from datetime import UTC, datetime
 from typing import Any
@@ -129,23 +128,7 @@ def test_the_signature_is_that_of_standard_webhooks() -> None:
     assert headers["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
     assert headers["webhook-id"] == headers["Idempotency-Key"] == "msg_p5jXN8AQM9LWM0D4loKWxJek"
     assert headers["webhook-timestamp"] == "1614265330"
-
-
-@given(st.binary(), st.integers(0, 2**40), st.integers(0, 255), st.integers(0))
-def test_another_body_time_or_secret_has_another_signature(
-    body: bytes, at: int, bit: int, place: int
-) -> None:
-    secret = new_secret()
-    assert len(base64.b64decode(secret.removeprefix("whsec_"))) == 32
-    signed = signed_headers(secret, "msg_1", at, body)["webhook-signature"]
-    changed = bytearray(body or b"\0")
-    changed[place % len(changed)] ^= bit or 1
-    assert signed_headers(secret, "msg_1", at, bytes(changed))["webhook-signature"] != signed
-    assert signed_headers(secret, "msg_1", at + 1, body)["webhook-signature"] != signed
-    assert signed_headers(new_secret(), "msg_1", at, body)["webhook-signature"] != signed
-    key = base64.b64decode(secret[6:])
-    whole = hmac.new(key, b"msg_1." + str(at).encode() + b"." + body, "sha256").digest()
-    assert signed == "v1," + base64.b64encode(whole).decode()
+    assert len(base64.b64decode(new_secret().removeprefix("whsec_"))) == 32
 
 
 def test_an_experiment_says_what_it_asked_and_found():

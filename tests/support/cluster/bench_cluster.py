@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -177,6 +178,33 @@ class BenchCluster:
     def alive(self) -> list[Run]:
         """The runs that have begun and whose process is there: looked up by its own mark."""
         return [run for run in self.runs() if self._is(run)]
+
+    def begin_anew(self, *names: str) -> None:
+        """For another test: these hosts alone, all joined, without a job and without a record."""
+        if self.scheduler is None or self.scheduler.process.poll() is not None:
+            self.start_scheduler()
+        for name in self.hosts.keys() - set(names):
+            self.hosts.pop(name).kill()
+        for name in names:
+            if self.hosts[name].process.poll() is not None:
+                self.start_host(name)
+        wait_until(lambda: self.joined() == len(names), seconds=90, what=f"{names} have joined")
+        shutil.rmtree(self.folder / "out", ignore_errors=True)
+        for path in (self.hold, self.folder / "record", *self.folder.glob("jobs.db*")):
+            path.unlink(missing_ok=True)
+
+    def end_controllers(self) -> None:
+        """Ends whoever runs jobs, and what they have left to the hosts."""
+        for running in self.processes:
+            if running is not self.scheduler and running not in self.hosts.values():
+                running.kill()
+        self.hold.unlink(missing_ok=True)
+
+    def joined(self) -> int:
+        """How many hosts the scheduler has."""
+        assert self.scheduler is not None
+        said = [each.get("event") for each in self.scheduler.events()]
+        return said.count("host joined") - said.count("host left")
 
     def close(self) -> None:
         """Ends every process, also those that are stopped."""

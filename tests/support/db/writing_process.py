@@ -3,7 +3,6 @@
 ``hold URL JOB``: takes the job's lease, prints its epoch, and waits until it is killed.
 ``write URL COUNT JOB...``: one thread for each job writes ``COUNT`` more trials (0: without end)
 and prints each number once ``finish`` has returned.
-``upgrade URL``: prints ``ready``, waits for a line, then opens and upgrades the database.
 """
 
 import os
@@ -19,7 +18,6 @@ from itertools import count
 from sqlalchemy import Engine
 
 from db.connection.engine import make_engine
-from db.connection.migrate import upgrade_tables
 from db.leases import acquire, release, this_process_name
 from db.trials.trial_log import StoredTrialLog
 from optimizer.trials.trial import Phase, Purpose, Trial
@@ -101,13 +99,8 @@ def write(engine: Engine, wanted: int, job_id: int) -> None:
 
 
 def main(task: str, url: str, *rest: str) -> None:
-    if task == "upgrade":
-        print("ready")  # noqa: T201
-        sys.stdin.readline()
     engine = make_engine(url)
-    if task == "upgrade":
-        upgrade_tables(engine)
-    elif task == "hold":
+    if task == "hold":
         print(acquire(engine, int(rest[0]), this_process_name()).epoch)  # noqa: T201
         sys.stdin.readline()
     else:
