@@ -36,8 +36,6 @@ def group_labels(
             0, 1, 2, 3, 4 are `0`, `1 to 2`, `1 to 2`, `3 to 4`, `3 to 4` where 0 is special.
         max_levels: Up to how many ordinary values each keep a group.
     """
-    if quantile_groups < 2:
-        raise ValueError(f"quantile_groups must be at least 2, not {quantile_groups}")
     label: dict[Value, str | None] = {v: str(v) for v in values}
     label.update({v: None for v in label if v is None or v != v})
     numbers = [v for v in values if not (v is None or isinstance(v, str) or v != v)]
@@ -91,13 +89,8 @@ def anova(labels: Sequence[str | None], target: ArrayLike) -> AnovaResult:
     Statistics are None if fewer than two groups are left, or if the target is constant. A label of
     None, as of `group_labels`, leaves a trial out, and so does a target of NaN.
     """
-    y = np.asarray(target, dtype=np.float64)
-    if y.shape != (len(labels),):
-        raise ValueError(f"{len(labels)} labels for a target of shape {y.shape}")
-    if np.isinf(y).any():
-        raise ValueError("target must not be infinite")
     members: dict[str, list[float]] = {}
-    for label, value in zip(labels, y.tolist(), strict=True):
+    for label, value in zip(labels, np.asarray(target, np.float64).tolist(), strict=True):
         if label is not None and value == value:
             members.setdefault(label, []).append(value)
     samples = {name: np.array(values) for name, values in members.items() if len(values) > 1}

@@ -62,14 +62,10 @@ def between_sums(scores: Floats) -> Floats:
 def strongest_cuts(values: Floats) -> Cuts:
     """The cut of each series that parts it most clearly.
 
-    A series is a row of shape `(m, n)`, in order of time: logarithms of a positive metric.
-
-    Raises:
-        ValueError: The series are shorter than five values.
+    A series is a row of shape `(m, n)`, in order of time: logarithms of a positive metric. It has
+    at least `LEAST_VALUES`.
     """
     n = values.shape[1]
-    if n < LEAST_VALUES:
-        raise ValueError(f"a series must have at least {LEAST_VALUES} values, not {n}")
     scores, spread = clipped(values)
     scores = (scores - scores.mean(axis=1, keepdims=True)) / spread
     between = between_sums(scores)[:, LEAST_BEFORE - 1 : n - LEAST_AFTER]
@@ -126,13 +122,9 @@ STEPS_UNTIL, _LOOKS_AT_STEPS = 7, 15.0
 def chance(p: Floats, length: int) -> Floats:
     """The probability of so strong a cut, or a stronger one, on one night of a steady series.
 
-    At most 1, in the shape of `p`, which is from `split_p`. The newest value counts in `length`.
-
-    Raises:
-        ValueError: The length is not within 5 and 100.
+    At most 1, in the shape of `p`, which is from `split_p`. The newest value counts in `length`,
+    which is within `LEAST_VALUES` and `MOST_LENGTH`.
     """
-    if not LEAST_VALUES <= length <= MOST_LENGTH:
-        raise ValueError(f"length must be within {LEAST_VALUES} and {MOST_LENGTH}, not {length}")
     level = -np.log10(np.maximum(p, np.finfo(float).tiny))
     if length <= STEPS_UNTIL:
         looks = np.full(np.shape(level), _LOOKS_AT_STEPS)
@@ -176,15 +168,11 @@ class Size:
 def size_of(before: Floats, after: Floats, *, autocorrelation: float = 0.0) -> Size:
     """The difference of two levels, single outliers drawn in to 2.5 robust deviations.
 
-    The autocorrelation of neighbours widens the interval.
-
-    Raises:
-        ValueError: One side is empty, or there are fewer than three values.
+    The autocorrelation of neighbours widens the interval. There are at least three values, some on
+    each side.
     """
     from scipy import stats
 
-    if not len(before) or not len(after) or len(before) + len(after) < 3:
-        raise ValueError("give at least three values, some on each side")
     free = len(before) + len(after) - 2
     middles = float(np.median(before)), float(np.median(after))
     rests = before - middles[0], after - middles[1]
@@ -281,15 +269,8 @@ def detect_changes(values: Floats, *, per_100_nights: float = PER_100_NIGHTS) ->
     Args:
         values: Shape `(series, nights)`, in order of time, logarithms of a positive metric; NaN
             where a night lacks one.
-        per_100_nights: False alarms of all series together that are borne in 100 nights.
-
-    Raises:
-        ValueError: The values are no table, or the rate is not positive.
+        per_100_nights: False alarms of all series together that are borne in 100 nights, above 0.
     """
-    if values.ndim != 2:
-        raise ValueError(f"values must have 2 dimensions (series, nights), not {values.ndim}")
-    if not per_100_nights > 0:
-        raise ValueError(f"per_100_nights must be above 0, not {per_100_nights}")
     rows = [_Row(each) for each in values]
     nights = values.shape[1]
     autocorrelation, tested = np.zeros(nights), np.zeros(nights, dtype=np.intp)

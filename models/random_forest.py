@@ -21,40 +21,14 @@ class FeatureMatrix:
 
     A categorical parameter may own several one-hot columns. People ask about parameters, not about
     columns, so importances are summed and columns are shuffled by owner.
-
-    Raises:
-        ValueError: If the shapes disagree, a name comes twice, an owner is out of range, a
-            parameter has no column, or a value is infinite.
     """
 
     # Shape `(n_trials, n_columns)`. NaN stands for "not active in this trial"; the forests treat
-    # it as a value of its own. Infinities are refused.
+    # it as a value of its own. No value is infinite.
     values: Floats
     names: tuple[str, ...]  # the parameters' names, length `n_parameters`, each once
     # Shape `(n_columns,)`, the index in `names` of a column's parameter; each owns at least one.
     owner: NDArray[np.intp]
-
-    def __post_init__(self) -> None:
-        """Refuse a table whose parts do not fit together."""
-        values, owner = self.values, self.owner
-        if values.ndim != 2:
-            raise ValueError(f"values must have 2 dimensions (trials, columns), not {values.ndim}")
-        if owner.shape != (values.shape[1],):
-            raise ValueError(
-                f"owner must have one entry a column: {values.shape[1]} columns, "
-                f"owner of shape {owner.shape}"
-            )
-        if not np.issubdtype(owner.dtype, np.integer):
-            raise ValueError(f"owner must hold integers, not {owner.dtype}")
-        if len(set(self.names)) != len(self.names):
-            raise ValueError("names must differ from one another")
-        if owner.size and (owner.min() < 0 or owner.max() >= len(self.names)):
-            raise ValueError(f"owner must lie within 0..{len(self.names) - 1}")
-        bare = set(range(len(self.names))) - set(owner.tolist())
-        if bare:
-            raise ValueError(f"parameter {self.names[min(bare)]!r} owns no column")
-        if np.isinf(values).any():
-            raise ValueError("values must not be infinite")
 
     @property
     def n_trials(self) -> int:
@@ -84,18 +58,9 @@ class FeatureMatrix:
         return type(self)(values=self.values[chosen], names=self.names, owner=self.owner)
 
     def sum_columns(self, importances: Floats) -> Floats:
-        """Sum what columns contribute, `(n_columns,)`, into what parameters contribute.
-
-        Raises:
-            ValueError: If there is not one importance a column.
-        """
-        if importances.shape != self.owner.shape:
-            raise ValueError(
-                f"expected {self.owner.size} column importances, got shape {importances.shape}"
-            )
-        total = np.zeros(self.n_parameters)
-        np.add.at(total, self.owner, importances)
-        return total
+        """Sum what columns contribute, `(n_columns,)`, into what parameters contribute."""
+        summed = np.bincount(self.owner, importances, minlength=self.n_parameters)
+        return np.asarray(summed, dtype=np.float64)
 
     def permute(self, parameter: int, order: NDArray[np.intp]) -> Floats:
         """Copy the values with all columns of one parameter reordered together.
@@ -109,21 +74,9 @@ class FeatureMatrix:
         return permuted
 
 
-def measured_rows(features: FeatureMatrix, target: ArrayLike) -> NDArray[np.bool_]:
-    """Mark the rows that have a target, shape `(n_trials,)`.
-
-    Raises:
-        ValueError: If the target's shape does not match, or it holds an infinity.
-    """
-    measured = np.asarray(target, dtype=np.float64)
-    if measured.shape != (features.n_trials,):
-        raise ValueError(
-            f"target must have one value a trial: {features.n_trials} trials, "
-            f"target of shape {measured.shape}"
-        )
-    if np.isinf(measured).any():
-        raise ValueError("target must not be infinite (use NaN for what was not measured)")
-    return ~np.isnan(measured)
+def measured_rows(target: ArrayLike) -> NDArray[np.bool_]:
+    """Mark the rows that have a target, shape `(n_trials,)`: the others are NaN."""
+    return ~np.isnan(np.asarray(target, dtype=np.float64))
 
 
 def joined(rows: list[NDArray[np.intp]], chosen: NDArray[np.intp] | list[int]) -> NDArray[np.intp]:
@@ -172,7 +125,7 @@ class Fold:
 
 def held_out_folds(features: FeatureMatrix, target: Floats, *, seed: int) -> tuple[Fold, ...]:
     """A forest for each of five folds of the measured trials, those of one setting in one fold."""
-    parts = features.by_setting(np.flatnonzero(measured_rows(features, target)))
+    parts = features.by_setting(np.flatnonzero(measured_rows(target)))
     fold = np.random.default_rng(seed).permutation(len(parts)) % FOLDS
     x, found = features.values.astype(np.float32), []
     for number in range(FOLDS):

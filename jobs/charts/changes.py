@@ -25,7 +25,9 @@ def changes_chart(
     if not rows:
         return None
     minimised = {term.metric: term.direction == "min" for term in terms}
-    shown = {name: Change.of(change).shown for name, change in rows if name in minimised}
+    shown = {
+        name: Change.model_validate(change).shown for name, change in rows if name in minimised
+    }
     # What is sure, and whether it is for the better.
     sure = {name: (side > 0) != minimised[name] for name, side in shown.items() if side}
     colours = {True: "@accent", False: "@second", None: "@dim"}

@@ -1,6 +1,9 @@
 """What the trials of a job show: fitness, metrics, drift, fitness and memory, Pareto fronts."""
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from itertools import accumulate
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -56,9 +59,7 @@ def convergence_chart(
     crossed = chart.thinned([point for point in broken if point[1] >= floor])
     below = [number for number, value in points if value < floor]
     drawn_below = [(number, floor) for number in chart.thinned(below, 500)]
-    steps = points[:1]
-    for point in points:
-        steps += [point] if point[1] > steps[-1][1] else []
+    steps = [*dict.fromkeys(accumulate(points, partial(max, key=itemgetter(1))))]
     lines, labels = _phases(trials)
     cross = {"color": "@faint", "size": 6, "symbol": "x"}
     triangle = {"color": "@dim", "size": 6, "symbol": "triangle-down"}
@@ -421,13 +422,8 @@ def memory_chart(
 
 
 def _candidates(trials: Sequence[Trial], fitness: Mapping[int, float]) -> list[Trial]:
-    return [
-        trial
-        for trial in trials
-        if trial.purpose is Purpose.CANDIDATE
-        and trial.number in fitness
-        and "memory" in trial.metrics
-    ]
+    new = (trial for trial in trials if trial.purpose is Purpose.CANDIDATE)
+    return [trial for trial in new if trial.number in fitness and "memory" in trial.metrics]
 
 
 def _memory_title(

@@ -115,7 +115,7 @@ def _quick_findings(subject: ResolvedJob, settings: Settings) -> Iterator[list[F
     yield judge_memory(memory, later, load_bytes=load_bytes, stalled=stalled)
     jobs = space.by_name.get("max_background_jobs")
     most_jobs = int(jobs.high if jobs and jobs.high else space.context["max_background_jobs"])
-    yield judge_cpu(read_cpu_state(), most_jobs=most_jobs)
+    yield [*judge_cpu(read_cpu_state(), most_jobs=most_jobs)]
     yield judge_disk_state(
         read_disk_state(settings.bench_dir),
         needed_bytes=needed_bytes(subject),

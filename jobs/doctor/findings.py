@@ -4,6 +4,7 @@ A check is a row of ``checks.csv``: its name, the limits of what is graded, the 
 Readings of processors, memory, load and disk are judged here.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -88,12 +89,7 @@ def not_shown(check: str, where: str) -> Finding:
 
 def graded(value: float, limits: Limits) -> Severity:
     """The level of a figure of which more is worse; a limit itself is still within it."""
-    note, warning, problem = limits
-    if value > problem:
-        return Severity.PROBLEM
-    if value > warning:
-        return Severity.WARNING
-    return Severity.NOTE if value > note else Severity.OK
+    return tuple(Severity)[bisect_left(limits, value)]
 
 
 def graded_finding(check: str, value: float, found: str) -> Finding:
@@ -116,12 +112,8 @@ _DECIDES = {
 }
 
 
-def judge_cpu(cpu: CpuState, *, most_jobs: int) -> list[Finding]:
+def judge_cpu(cpu: CpuState, *, most_jobs: int) -> Iterator[Finding]:
     """Judges the processors; ``most_jobs`` is what the space may draw of background jobs."""
-    return list(_cpu_findings(cpu, most_jobs))
-
-
-def _cpu_findings(cpu: CpuState, most_jobs: int) -> Iterator[Finding]:
     yield _cores(cpu, most_jobs)
     if cpu.governors:
         steady = cpu.governors == ("performance",)

@@ -1,7 +1,7 @@
 """Checks an explanation by real runs on this machine, interleaved; keeps them with the job."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from types import MappingProxyType
@@ -49,7 +49,7 @@ from optimizer.explained import (
     MeasuredGain,
     MeasuredPath,
 )
-from optimizer.objective.objective import Metrics, Objective, kept_words
+from optimizer.objective.objective import Metrics, Objective
 from optimizer.results.document import Result
 from optimizer.strategies.changes import Changes
 from optimizer.trials.problem import Problem
@@ -270,7 +270,7 @@ def compare_blocks(
         rounds=len(whole),
         fitness=Estimate(expected=mean, low=mean - half, high=mean + half),
         changes={
-            name: asdict(change([(each[before][name], each[after][name]) for each in whole]))
+            name: change([(each[before][name], each[after][name]) for each in whole]).document()
             for name in names
         },
     )
@@ -307,7 +307,7 @@ def judge_minimal(
     kept = limits_kept(objective.limits, pairs, pairs, margins=margins, unseen={})
     broken = [each for each in kept if not each.kept]
     for each in broken:
-        why += f"; the limit {kept_words(each.document())}"
+        why += f"; the limit {each.words}"
     if failed:
         why += f"; {failed} of its runs failed, while the others succeeded"
     if not enough:

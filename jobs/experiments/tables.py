@@ -6,7 +6,7 @@ what a comparison says: tables of each metric, sentences, its CSV files and its 
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,6 @@ from models.anova import holm
 from optimizer.budget.power import LEAST_PAIRS, smallest_mean
 from optimizer.confirmation.paired_tests import CONFIDENCE, Change, change, differences_of
 from optimizer.objective.objective import Term
-from optimizer.results.document import ProvenChange
 from sampler.common.errors import InputError
 from sampler.workload.metric_table import db_bench_metrics, metric_unit, shown_in
 from sampler.workload.workload import Prepare, Workload
@@ -133,7 +132,7 @@ def _metric(
         old=float(old),
         new=float(new),
         pairs=len(values),
-        change=ProvenChange(**asdict(found)),
+        change=found,
         p_holm=p,
         smallest_change=math.expm1(min(smallest, _MOST_LOG)) if logarithmic else smallest,
         better=term.direction,

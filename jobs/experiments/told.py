@@ -10,8 +10,8 @@ from jobs.report.changed import minimal_lines
 from jobs.report.section import Table, columns
 from jobs.results.figures import estimate_words, figure, metric_amount, share_percent, step_words
 from optimizer.budget.power import p_figure
+from optimizer.confirmation.paired_tests import Change
 from optimizer.explained import DocumentPart, Explanation, MeasuredGain
-from optimizer.results.document import ProvenChange
 from sampler.workload.metric_table import Direction
 
 
@@ -25,7 +25,7 @@ class Told:
     note: str = ""  # how the tables are read
 
 
-class ComparedMetric(ProvenChange):
+class ComparedMetric(Change):
     """A metric of a comparison."""
 
     medians: dict[str, float]  # by side
@@ -57,7 +57,7 @@ class MetricChange(DocumentPart):
     old: float  # old, new: medians of the runs
     new: float
     pairs: int  # pairs in which both runs have the metric
-    change: ProvenChange  # from old to new, by itself
+    change: Change  # from old to new, by itself
     p_holm: float  # its p-value, corrected for all metrics of all cases
     # The smallest relative change that as many pairs with as much scatter show with a probability
     # of 0.8, by itself. A change that Holm's correction must let through as well has to be larger.

@@ -34,7 +34,6 @@ from jobs.specification.specification import Specification, specification_from_d
 from optimizer.budget.power import LEAST_PAIRS, p_words
 from optimizer.confirmation.paired_tests import Change, change
 from optimizer.objective.objective_file import objective_from_document
-from optimizer.results.document import ProvenChange
 from sampler.bench.builds import Build, build_facts, installed_build
 from sampler.bench.installed import InstalledDbBench, short_digest
 from sampler.bench.settings import Settings
@@ -91,9 +90,12 @@ def upgrade_check(asked: Mapping[str, Any], _: object, settings: Settings) -> Ex
             "drift": asdict(drift),
             "options_file": _file_document(file),
             "cases": [_case_document(each, what[each.case]) for each in changes],
-            "causes": {name: asdict(each) for name, each in why.items()},
+            "causes": {
+                name: vars(each) | {"gone": each.gone.document()} for name, each in why.items()
+            },
             "verdict": upgrade_sentences(changes, what, why, drift.changed, file),
-            "worse": is_worse(changes, file),
+            # a metric, a run that fails, or a file that is refused
+            "worse": any(each.worse for each in changes) or (file is not None and not file.opens),
         }
         return Findings(document=document, name=RESULT)
 
@@ -293,11 +295,6 @@ def upgrade_sentences(
     return told
 
 
-def is_worse(changes: Sequence[CaseChange], file: OwnFile | None) -> bool:
-    """Whether anything got worse: a metric, a run that fails, or a file that is refused."""
-    return any(each.worse for each in changes) or (file is not None and not file.opens)
-
-
 def _significant(metric: MetricChange, what: str) -> str:
     kind = "worse" if metric.worse else "better"
     told = f"{metric.metric.upper()} {metric.change.in_words} with {what}"
@@ -335,7 +332,7 @@ def _cause(
     return [f"{rest}: these pairs cannot separate the build from its defaults."]
 
 
-def _small_beside(left: ProvenChange, whole: ProvenChange) -> bool:
+def _small_beside(left: Change, whole: Change) -> bool:
     """Whether what is left is less than a tenth of the whole, to the ends of its interval.
 
     A metric that hardly scatters, as write amplification, is significant by a fraction of 1%.

@@ -18,7 +18,7 @@ from sampler.rocksdb.forms import read_user_options
 from sampler.rocksdb.measured_part import without_derived
 from sampler.rocksdb.option_values import title_of, write_values
 from sampler.rocksdb.options_file import OptionsFile, leaves, parse_options
-from sampler.rocksdb.parameters import catalogue
+from sampler.rocksdb.parameters import Parameter, catalogue
 from sampler.space.space import Configuration, memory_bytes
 from sampler.workload.metric_table import READS
 
@@ -34,9 +34,7 @@ class OptionLine:
     after: str | None  # what the job's file says; None likewise
     # RocksDB's own value, for the side that does not name it; None: not known here
     default: str | None
-    parameter: str | None  # its name in the space; None of an option that is not in the catalogue
-    is_bytes: bool  # whether it is a size
-    help: str
+    parameter: Parameter | None  # None of an option that is not in the catalogue
 
     @property
     def differs(self) -> bool:
@@ -67,16 +65,8 @@ def options_diff(job: JobRow, result: Result, text: str) -> list[OptionLine]:
         if parameter is not None:
             written = write_values(OptionsFile(), plan.library, [parameter], scale=1)
             default = written.get(*place)
-        line = OptionLine(
-            own.own_title(place[0]),
-            place[1],
-            before.get(place),
-            after.get(place),
-            default,
-            parameter=parameter.name if parameter else None,
-            is_bytes=parameter is not None and parameter.is_bytes,
-            help=parameter.help if parameter else "",
-        )
+        sides = (before.get(place), after.get(place), default)
+        line = OptionLine(own.own_title(place[0]), place[1], *sides, parameter)
         lines += [line] if line.differs else []
     return lines
 
@@ -97,15 +87,14 @@ def difference_section(result: Result, diff: Sequence[OptionLine], steps: Steps)
             Cell(line.key, line.section, anchor=f"option-{line.key}"),
             _file_value(line, line.before),
             _file_value(line, line.after),
-            Cell(rank[line.parameter], link="parameter", to=line.parameter)
-            if line.parameter in rank
-            else "-",
+            Cell(rank[name], link="parameter", to=name) if name in rank else "-",
             how.how if how else "not known",
             how.when if how else "not known",
-            why.get(line.parameter or "", ""),
-            line.help,
+            why.get(name, ""),
+            line.parameter.help if line.parameter else "",
         )
         for line, (_, how) in zip(diff, steps.rows, strict=True)
+        for name in [line.parameter.name if line.parameter else ""]
     ]
     titles = (("option", "baseline", "this file"), ("rank",), _HOW)
     caption = "OPTIONS.ini compared with the baseline's file, at full scale."
@@ -122,7 +111,8 @@ def _file_value(line: OptionLine, said: str | None) -> Cell:
     """What a file says of an option; else RocksDB's own value."""
     value = said if said is not None else line.default
     notes = []
-    if line.is_bytes and value is not None and value.isdecimal() and int(value) >= _KIB:
+    is_bytes = line.parameter is not None and line.parameter.is_bytes
+    if is_bytes and value is not None and value.isdecimal() and int(value) >= _KIB:
         notes.append(format_bytes(int(value)) + ("/s" if line.key.endswith("_rate") else ""))
     if said is None:
         notes.append("RocksDB's default")

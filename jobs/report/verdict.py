@@ -16,10 +16,9 @@ from optimizer.budget.power import (
     sample_size_words,
     smallest_change,
 )
-from optimizer.confirmation.paired_tests import Change
+from optimizer.confirmation.paired_tests import Change, JudgedLimit
 from optimizer.evaluation.machine_effect import machine_words
-from optimizer.objective.objective import kept_words
-from optimizer.results.document import JudgedLimit, ProvenChange, Result
+from optimizer.results.document import Result
 from optimizer.results.price import Traded, traded
 from sampler.workload.metric_table import (
     COLD,
@@ -61,7 +60,7 @@ def traded_rows(result: Result) -> list[tuple[Traded, str]]:
         return []
     rows = [
         (row, _MARKS[0 if row.better else 1 if row.worse else 2])
-        for row in traded(result.objective, result.verdict.changes)
+        for row in traded(result.objective, result.verdict.change)
         if (row.change.low or row.change.high) and row.metric in result.baseline.metrics
     ]
     return sorted(rows, key=lambda pair: _MARKS.index(pair[1]))
@@ -124,7 +123,7 @@ def _columns(result: Result) -> list[Column]:
 
 def _change_cell(
     metric: str,
-    change: Change | ProvenChange,
+    change: Change,
     before: Mapping[str, float | None],
     after: Mapping[str, float | None],
     mark: str = "",
@@ -222,7 +221,7 @@ def limit_lines(result: Result) -> list[str]:
     return [
         f"Limit {limit.limit} was not judged: there is no proof."
         if limit.kept is None
-        else f"Limit {kept_words(limit.model_dump(exclude_unset=True))}."
+        else f"Limit {limit.words}."
         for limit in result.limits
     ]
 
@@ -303,7 +302,7 @@ def memory_lines(result: Result) -> list[str]:
     return lines
 
 
-def change_words(change: ProvenChange, metric: str = "", level: float | None = None) -> str:
+def change_words(change: Change, metric: str = "", level: float | None = None) -> str:
     """A change with its interval; of a percentage such as stalls in points over its ``level``."""
     low, high = change.low, change.high
     if is_share(metric):

@@ -309,16 +309,15 @@ def setting_folds(settings: NDArray[np.intp], *, seed: int) -> NDArray[np.intp] 
 
 
 def unseen_r2(
-    kernels: Singles, values: Floats, *, seed: int, settings: NDArray[np.intp] | None = None
+    kernels: Singles, values: Floats, settings: NDArray[np.intp], *, seed: int
 ) -> float | None:
     """R2: the share of the variance of unseen trials, in any unit, that the process explains.
 
     Over the folds of ``setting_folds``, shares learned anew in each; None of fewer than 10
-    settings, or where all values are the same. ``kernels`` are of all parameters; ``settings``
-    None: all differ.
+    settings, or where all values are the same. ``kernels`` are of all parameters.
     """
     n = len(values)
-    fold = setting_folds(np.arange(n) if settings is None else settings, seed=seed)
+    fold = setting_folds(settings, seed=seed)
     if fold is None or np.ptp(values) == 0:
         return None
     predicted = np.empty(n)

@@ -52,13 +52,8 @@ def smallest_mean(scatter: float, pairs: int, alpha: float = ALPHA) -> float:
     """The smallest mean difference of pairs that passes the test with the probability ``POWER``.
 
     In the unit of ``scatter``, the standard deviation of the differences; 0 without noise.
-    ``alpha``: the one-sided level of the test.
-
-    Raises:
-        ValueError: A negative scatter, or fewer than 2 pairs.
+    ``alpha``: the one-sided level of the test. There are at least two pairs.
     """
-    if scatter < 0 or pairs < 2:
-        raise ValueError(f"scatter {scatter}, pairs {pairs}")
     return _effect(pairs, alpha) * scatter
 
 
@@ -68,9 +63,6 @@ def smallest_change(spread: float, pairs: int, alpha: float = ALPHA) -> float:
     A ratio less 1, such as 0.08 for 8%, by the ``spread`` of single runs over their mean; 0
     without noise. It is that of a rise: a fall of as many percent is farther from no change on the
     scale of logarithms, so it is seen surer.
-
-    Raises:
-        ValueError: A negative spread, or fewer than 2 pairs.
     """
     # Beyond e^700 there is no float: such a change is no longer told apart from any greater one.
     return math.expm1(min(smallest_mean(spread * math.sqrt(2), pairs, alpha), 700.0))
@@ -80,13 +72,8 @@ def pairs_for(change: float, spread: float, alpha: float = ALPHA) -> int:
     """The fewest pairs that show a relative change, such as 0.05 for 5%; see ``smallest_change``.
 
     At least ``LEAST_PAIRS``, at most ``MOST_PAIRS``: more would be needed, but nobody waits for
-    them.
-
-    Raises:
-        ValueError: A change that is not above 0, or a negative spread.
+    them. The change is above 0.
     """
-    if change <= 0:
-        raise ValueError(f"a change must be above 0, not {change}")
     fewer = range(LEAST_PAIRS, MOST_PAIRS)
 
     def shown(pairs: int) -> bool:
@@ -125,13 +112,8 @@ def smallest_margin(
     unit of ``scatter``, the standard deviation of single differences, which is an estimate of
     ``freedom`` degrees of freedom itself: the power is the mean over what the true scatter may be.
     ``level_runs``: how many runs the level that lies inside was estimated from; None: it is known,
-    as that of the runs beside.
-
-    Raises:
-        ValueError: A negative scatter, no freedom, or fewer than 2 pairs.
+    as that of the runs beside. There are at least two pairs.
     """
-    if scatter < 0 or freedom <= 0 or pairs < 2:
-        raise ValueError(f"scatter {scatter}, freedom {freedom}, pairs {pairs}")
     freedom = round(max(freedom, _LEAST_FREEDOM), 1)
     return _distance(pairs, freedom, power, level_runs) * scatter
 

@@ -13,10 +13,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pydantic import Field
+
 from optimizer.budget.power import ALPHA, FIGURE_ALPHA, LIMIT_ALPHA
+from optimizer.explained import DocumentPart
 from optimizer.objective.objective import (
     BROKEN,
     KEPT,
@@ -34,26 +37,25 @@ CONFIDENCE = 0.95
 SIGNIFICANT = 0.05  # of all that a verdict names, together
 
 
-@dataclass(frozen=True)
-class Change:
-    """How a metric of the winner differs from the baseline's."""
+class Change(DocumentPart):
+    """How a metric of the winner differs from the baseline's; a part of result.json."""
 
     percent: float  # signed change: geometric mean of the pairs' ratios, less 1, in percent
     low: float  # low, high: its 95% interval
     high: float
-    p: float  # two-sided p-value of no change, of this metric by itself
+    p: float | None = None  # two-sided p-value of no change, of this metric by itself
     # The same, corrected for all metrics that a verdict may name; None: not one of them, or of a
     # job of an earlier version.
     p_adjusted: float | None = None
     # The smallest rise, in percent, that would have been named beside those metrics with 80%
     # probability; None: the metric is named, or not one of them, or of an earlier version.
     detectable: float | None = None
+    scope: str | None = None  # the column family; None: the whole database
 
-    @classmethod
-    def of(cls, document: Mapping[str, Any]) -> Change:
-        """A change as result.json holds it."""
-        percent, low, high, p = (document[part] for part in ("percent", "low", "high", "p"))
-        return cls(percent, low, high, p, document.get("p_adjusted"), document.get("detectable"))
+    @property
+    def in_words(self) -> str:
+        """As ``+14.0% (+11.0% to +17.0%)``."""
+        return f"{self.percent:+.1f}% ({self.low:+.1f}% to {self.high:+.1f}%)"
 
     @property
     def shown(self) -> int:
@@ -77,7 +79,7 @@ def change(pairs: Sequence[tuple[float, float]], unseen: float = 0.0) -> Change:
     percent, low, high = (
         percent_of(each, logarithmic) for each in (mean, mean - half, mean + half)
     )
-    return Change(percent, low, high, p)
+    return Change(percent=percent, low=low, high=high, p=p, p_adjusted=None, detectable=None)
 
 
 def with_adjusted_p(
@@ -96,7 +98,10 @@ def with_adjusted_p(
     factor = _share(passed)
     corrected = holm([changes[name].p for name in asked])
     adjusted = {n: min(1.0, factor * (p or 0.0)) for n, p in zip(asked, corrected, strict=True)}
-    return {n: replace(each, p_adjusted=adjusted.get(n)) for n, each in changes.items()}
+    return {
+        name: each.model_copy(update={"p_adjusted": adjusted.get(name)})
+        for name, each in changes.items()
+    }
 
 
 def naming_level(changes: Mapping[str, Change], *, passed: bool) -> float:
@@ -172,45 +177,71 @@ def margins_of(rows: Sequence[Mapping[str, Any]] | None) -> Margins | None:
     return {row["limit"]: row["margin"] / 100 for row in rows}
 
 
-@dataclass(frozen=True)
-class KeptLimit:
-    """How the winner stands to one bound of a limit."""
+class JudgedLimit(DocumentPart):
+    """How the winner stands to one bound of a limit; a part of result.json."""
 
-    limit: Limit  # as it was asked for, one bound alone
-    bound: Limit  # in figures, by the median of the baseline's fresh runs
-    value: float | None  # the median of the winner's; None where a run lacks the metric
+    limit: str  # as it was asked for, one bound alone
+    metric: str
+    # at_most, at_least: the bound in figures, by the median of the baseline's fresh runs
+    at_most: float | None = None
+    at_least: float | None = None
+    value: float | None = None  # the median of the winner's; None where a run lacks the metric
+    # Whether it is shown to be kept; without a standing, whether the median is within. None where
+    # there was no proof.
+    kept: bool | None = None
     # How many runs of the winner are within the bound itself, multiples of the baseline by the run
     # of the baseline beside it: neighbours in time, on the same host.
-    runs_kept: int
-    runs: int  # of how many
+    runs_kept: int | None = None
+    runs: int | None = None  # of how many
     standing: str | None = None  # KEPT, BROKEN, OPEN; None where the median alone decides
-    margin: float = 0.0  # share of the bound
+    margin: float | None = None  # percent of the bound
     p: float | None = None  # one-sided p-value of "it is not within the margin"
     assured: str = ""  # how far the metric is shown to reach at worst, in words
+    scope: str | None = None
 
     @property
-    def kept(self) -> bool:
-        """Whether it is shown to be kept; without a standing, whether the median is within."""
-        if self.value is None or self.standing:
-            return self.standing == KEPT
-        return self.bound.holds({self.bound.metric: self.value})
+    def is_open(self) -> bool:
+        """Whether the median keeps it, and only the certainty is missing."""
+        least, most = self.at_least, self.at_most
+        within = self.value is not None and (least is None or self.value >= least)
+        return self.standing == OPEN and within and (most is None or (self.value or 0) <= most)
 
-    def document(self) -> dict[str, Any]:
-        """As JSON holds it; a side without a bound is null, ``margin`` is in percent."""
-        bounds = {side: getattr(self.bound, side) for side in ("at_most", "at_least")}
-        row = {
-            "limit": limit_words(self.limit),
-            "metric": self.limit.metric,
-            **{side: value if math.isfinite(value) else None for side, value in bounds.items()},
-            "value": self.value,
-            "kept": self.kept,
-            "runs_kept": self.runs_kept,
-            "runs": self.runs,
-        }
-        if self.standing is None:
-            return row
-        tested = {"standing": self.standing, "margin": round(100 * self.margin, 1)}
-        return row | tested | {"p": self.p, "assured": self.assured}
+    @property
+    def words(self) -> str:
+        """One line: the bound in figures, the margin, the winner's median, its runs.
+
+        Limits of jobs of earlier versions have no ``standing``: there the median alone decided.
+        """
+        at = [bound for bound in (self.at_least, self.at_most) if bound is not None]
+        figures = f" (here {' and '.join(map(limit_figure, at))})"
+        limit = self.limit + (figures if " baseline" in self.limit else "")
+        if self.value is None:
+            return f"{limit} is not kept: some runs did not measure it"
+        standing = self.standing or (KEPT if self.kept else BROKEN)
+        how = "is not shown to be kept" if standing == OPEN else f"is {standing}"
+        # What is broken is beyond the bound itself, whatever the margin.
+        margin = self.margin if standing != BROKEN else None
+        within = f" within a margin of {margin:.1f}%" if margin else ""
+        sure = f", {self.assured}" if self.assured else ""
+        # Of a limit with a margin, not within that.
+        runs = f"{self.runs_kept} of {self.runs} runs within {'the bound' if margin else 'it'}"
+        return f"{limit} {how}{within}: median {limit_figure(self.value)}{sure}, {runs}"
+
+
+class Power(DocumentPart):
+    """What the fresh pairs could have shown: the sensitivity of the design, as carried out.
+
+    This is not "observed power": that would put the change that was found into the formula, and
+    say no more than the p-value does (J. Hoenig, D. Heisey, The American Statistician 55, 2001).
+    The scatter of the pairs alone is used, not their mean.
+    """
+
+    level: float = 0.8  # probability with which a change of these sizes passes the one-sided test
+    pairs: int = 0  # how many pairs gave a fitness
+    # By metric, in percent, of a rise; a fall of as many percent is seen surer.
+    smallest_change: dict[str, float | None] = Field(default={})
+    fitness: float | None = None  # the smallest fitness that passes with that probability
+    planned: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -236,7 +267,7 @@ def limits_kept(
     margins: Margins | None,
     unseen: Mapping[str, float],
     levels: LimitLevels | None = None,
-) -> tuple[KeptLimit, ...]:
+) -> tuple[JudgedLimit, ...]:
     """How the winner stands to each bound of the objective's limits.
 
     Args:
@@ -262,22 +293,28 @@ def _kept(
     margins: Margins | None,
     unseen: float,
     levels: LimitLevels,
-) -> KeptLimit:
+) -> JudgedLimit:
     baseline, winner = (medians([pair[side] for pair in pairs]) for side in (0, 1))
-    known = KeptLimit(
-        limit=limit,
-        bound=limit.resolved(baseline),
-        value=winner.get(limit.metric),
+    words, bound, value = limit_words(limit), limit.resolved(baseline), winner.get(limit.metric)
+    known = JudgedLimit(
+        limit=words,
+        metric=limit.metric,
+        at_most=bound.at_most if math.isfinite(bound.at_most) else None,
+        at_least=bound.at_least if math.isfinite(bound.at_least) else None,
+        value=value,
+        kept=bound.holds(winner),
         runs_kept=sum(limit.holds(mine, theirs) for theirs, mine in pairs),
         runs=len(pairs),
     )
     if margins is None:
         return known
-    margin = margins.get(limit_words(limit), 0.0)
-    if known.value is None or (limit.beside_baseline and limit.metric not in baseline):
-        return replace(known, value=None, standing=OPEN, margin=margin)
-    standing, p, assured = _tested(limit, pairs, margin, unseen, levels)
-    return replace(known, standing=standing, margin=margin, p=p, assured=assured)
+    margin = margins.get(words, 0.0)
+    if value is None or (limit.beside_baseline and limit.metric not in baseline):
+        value, standing, p, assured = None, OPEN, None, ""
+    else:
+        standing, p, assured = _tested(limit, pairs, margin, unseen, levels)
+    tested = {"standing": standing, "margin": round(100 * margin, 1), "p": p, "assured": assured}
+    return known.model_copy(update={"value": value, "kept": standing == KEPT, **tested})
 
 
 def _tested(

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -21,9 +21,10 @@ from optimizer.budget.power import (
 )
 from optimizer.confirmation.paired_tests import (
     Change,
-    KeptLimit,
+    JudgedLimit,
     LimitLevels,
     Margins,
+    Power,
     change,
     differences_of,
     interval_of_mean,
@@ -35,7 +36,7 @@ from optimizer.confirmation.paired_tests import (
 )
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.machine_effect import MachineEffect, effects_of, machine_document
-from optimizer.objective.objective import MOST_GAIN, Objective, kept_words, limit_words
+from optimizer.objective.objective import MOST_GAIN, Objective, limit_words
 from optimizer.trials.trial import Purpose, Trial
 from sampler.workload.metric_table import MACHINE
 
@@ -56,7 +57,7 @@ class Verdict:
     winner: Mapping[str, float]
     changes: Mapping[str, Change]  # of all metrics but the conditions of a run
     why: str  # one line: what was tested and how it came out
-    limits: tuple[KeptLimit, ...] = ()  # how the winner stands to each bound of the limits
+    limits: tuple[JudgedLimit, ...] = ()  # how the winner stands to each bound of the limits
 
     def terms(self, objective: Objective) -> dict[str, float]:
         """What each metric of the objective adds to the fitness."""
@@ -148,7 +149,7 @@ def judge(
         + (clocks and f"; {clocks}")
     )
     for each in broken:
-        why += f"; the limit {kept_words(each.document())}"
+        why += f"; the limit {each.words}"
     if failed:
         why += f"; {failed} of its fresh runs failed where the baseline's succeeded"
     if not enough:
@@ -180,7 +181,7 @@ def _with_detectable(
     for name, each in changes.items():
         if each.p_adjusted is not None and not each.shown:
             smallest = _smallest_percent(pairs, name, _off(unseen, name), alpha)
-            found[name] = replace(each, detectable=smallest)
+            found[name] = each.model_copy(update={"detectable": smallest})
     return found
 
 
@@ -228,25 +229,9 @@ def with_fitness(objective: Objective, pairs: Sequence[Pair]) -> list[Pair]:
     return [pair for pair in pairs if objective.fitness(pair[1], pair[0]) is not None]
 
 
-@dataclass(frozen=True)
-class Sensitivity:
-    """The sensitivity of the design, as it was carried out.
-
-    This is not "observed power": that would put the change that was found into the formula, and
-    say no more than the p-value does (J. Hoenig, D. Heisey, The American Statistician 55, 2001).
-    The scatter of the pairs alone is used, not their mean.
-    """
-
-    level: float  # probability with which a change of these sizes passes the one-sided test
-    pairs: int  # how many pairs gave a fitness
-    # By metric, in percent, of a rise; a fall of as many percent is seen surer.
-    smallest_change: Mapping[str, float]
-    fitness: float  # the smallest fitness that passes with that probability
-
-
 def sensitivity_of(
     objective: Objective, pairs: Sequence[Pair], unseen: Sequence[Mapping[str, float]] = ()
-) -> Sensitivity | None:
+) -> Power | None:
     """What these (baseline's metrics, winner's metrics) pairs could have shown.
 
     None with fewer than two pairs that have a fitness: their scatter is not known. ``unseen``: see
@@ -256,14 +241,14 @@ def sensitivity_of(
     if len(pairs) < 2:
         return None
     sides = [side for pair in pairs for side in pair]
-    changes = {
+    changes: dict[str, float | None] = {
         name: _smallest_percent(pairs, name, _off(unseen, name), ALPHA)
         for name in sides[0]
         if all(name in side for side in sides)
     }
     error = unseen_error(objective, pairs, unseen)
     fitness = _smallest(fitness_by_pair(objective, pairs), error, ALPHA)
-    return Sensitivity(POWER, len(pairs), changes, fitness)
+    return Power(level=POWER, pairs=len(pairs), smallest_change=changes, fitness=fitness)
 
 
 def _smallest_percent(pairs: Sequence[Pair], name: str, unseen: float, alpha: float) -> float:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
@@ -381,26 +381,6 @@ def unmeasured_words(metric: str, known: Metrics) -> str:
 
 
 KEPT, BROKEN, OPEN = "kept", "broken", "not shown"
-
-
-def kept_words(row: Mapping[str, Any]) -> str:
-    """One line on ``KeptLimit.document``: bound in figures, margin, winner's median, runs.
-
-    Rows of jobs of earlier versions have no ``standing``: there the median alone decided.
-    """
-    at = [row[side] for side in ("at_least", "at_most") if row[side] is not None]
-    here = f" (here {' and '.join(map(limit_figure, at))})" if " baseline" in row["limit"] else ""
-    if row["value"] is None:
-        return f"{row['limit']}{here} is not kept: some runs did not measure it"
-    standing = row.get("standing") or (KEPT if row["kept"] else BROKEN)
-    how = "is not shown to be kept" if standing == OPEN else f"is {standing}"
-    # What is broken is beyond the bound itself, whatever the margin.
-    margin = row.get("margin") if standing != BROKEN else None
-    within = f" within a margin of {margin:.1f}%" if margin else ""
-    sure = f", {row['assured']}" if row.get("assured") else ""
-    # Of a limit with a margin, not within that.
-    runs = f"{row['runs_kept']} of {row['runs']} runs within {'the bound' if margin else 'it'}"
-    return f"{row['limit']}{here} {how}{within}: median {limit_figure(row['value'])}{sure}, {runs}"
 
 
 def limit_figure(value: float) -> str:

@@ -10,9 +10,9 @@ from typing import Any, Self
 
 from pydantic import Field
 
-from optimizer.confirmation.paired_tests import Change
+from optimizer.confirmation.paired_tests import Change, JudgedLimit, Power
 from optimizer.explained import DocumentPart, Estimate, Explanation
-from optimizer.objective.objective import OPEN, Objective, limit_words
+from optimizer.objective.objective import Objective, limit_words
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.results.ranking import Contributions, ParameterRanking, SearchEnd
 
@@ -27,28 +27,6 @@ def tested_fitness(verdict: Mapping[str, Any]) -> float | None:
     """
     low, high = verdict.get("low"), verdict.get("high")
     return verdict.get("fitness") if low is None or high is None else (low + high) / 2
-
-
-class ProvenChange(DocumentPart):
-    """How a metric differs from the baseline's over the pairs of the proof, in percent."""
-
-    percent: float
-    low: float  # low, high: 95% interval
-    high: float
-    p: float | None = None
-    p_adjusted: float | None = None
-    detectable: float | None = None  # the smallest rise that would have been named
-    scope: str | None = None
-
-    @property
-    def in_words(self) -> str:
-        """As ``+14.0% (+11.0% to +17.0%)``."""
-        return f"{self.percent:+.1f}% ({self.low:+.1f}% to {self.high:+.1f}%)"
-
-    @property
-    def change(self) -> Change:
-        """As the proof computes with it."""
-        return Change.of(self.model_dump())
 
 
 class BaselineNoise(DocumentPart):
@@ -108,39 +86,14 @@ class Winner(DocumentPart):
     metrics: Metrics
     fitness: float
     runs: int
-    change: dict[str, ProvenChange]
+    change: dict[str, Change]
     terms: dict[str, float] = {}
     confirmed: bool = True
     changes: list[OptionChange] = []
     fullest: Fullest | None = None
 
 
-class JudgedLimit(DocumentPart):
-    """How the winner stands to one bound of a limit."""
-
-    limit: str
-    metric: str
-    at_most: float | None = None
-    at_least: float | None = None
-    value: float | None = None  # the median of the winner's runs
-    kept: bool | None = None  # None where there was no proof
-    runs_kept: int | None = None
-    runs: int | None = None
-    standing: str | None = None  # None of earlier versions: the median alone decided
-    margin: float | None = None  # percent of the bound
-    p: float | None = None
-    assured: str = ""
-    scope: str | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the median keeps it, and only the certainty is missing."""
-        least, most = self.at_least, self.at_most
-        within = self.value is not None and (least is None or self.value >= least)
-        return self.standing == OPEN and within and (most is None or (self.value or 0) <= most)
-
-
-class Loss(ProvenChange):
+class Loss(Change):
     """A metric that is surely worse, and by more than a fifth."""
 
     metric: str
@@ -163,7 +116,7 @@ class JudgedProof(DocumentPart):
     pairs: int
     why: str
     metrics: Metrics
-    change: dict[str, ProvenChange]
+    change: dict[str, Change]
     trial: int | None = None
     trade: str | None = None
     low: float | None = None
@@ -176,11 +129,6 @@ class JudgedProof(DocumentPart):
     def tested_fitness(self) -> float | None:
         """The fitness that the test decides by."""
         return tested_fitness(self.model_dump(include={"fitness", "low", "high"}))
-
-    @property
-    def changes(self) -> dict[str, Change]:
-        """By metric, as the proof computes with them."""
-        return {name: each.change for name, each in self.change.items()}
 
 
 class Ahead(DocumentPart):
@@ -204,7 +152,7 @@ class BestStart(DocumentPart):
     high: float | None = None
     pairs: int = 0
     ahead: Ahead | None = None
-    change: dict[str, ProvenChange] | None = None
+    change: dict[str, Change] | None = None
 
 
 class NoTrade(DocumentPart):
@@ -219,16 +167,6 @@ class NoTrade(DocumentPart):
     proven: bool = False
     runs: int | None = None
     limits: list[str] = []
-
-
-class Power(DocumentPart):
-    """What the fresh pairs could have shown."""
-
-    level: float = 0.8
-    pairs: int = 0
-    smallest_change: dict[str, float | None] = {}
-    fitness: float | None = None
-    planned: dict[str, Any] | None = None
 
 
 class FrontGrowth(DocumentPart):

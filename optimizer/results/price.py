@@ -5,7 +5,7 @@ the memory: measured, not tuned.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from optimizer.confirmation.paired_tests import Change
 from optimizer.confirmation.proof import Verdict
@@ -129,7 +129,7 @@ def price_of(problem: Problem, verdict: Verdict, proof: Sequence[Trial]) -> Pric
             if name not in verdict.changes
         },
         losses=[
-            Loss(metric=each.metric, name=each.name, **asdict(each.change))
+            Loss(metric=each.metric, name=each.name, **each.change.document())
             for each in rows
             if each.lost
         ],

@@ -8,7 +8,7 @@ from typing import Any
 from models.gaussian_process.process import one_thread
 from optimizer.budget.budget import Plan, apart, confirmation_document
 from optimizer.confirmation.choice import as_explored, blocks_of, choice_of
-from optimizer.confirmation.paired_tests import LimitLevels, Margins, margins_of
+from optimizer.confirmation.paired_tests import LimitLevels, Margins, Power, margins_of
 from optimizer.confirmation.proof import (
     Pair,
     ProofClocks,
@@ -27,13 +27,10 @@ from optimizer.results.document import (
     Environment,
     FrontGrowth,
     HostShare,
-    JudgedLimit,
     JudgedProof,
     OwnBaseline,
     PlannedRuns,
-    Power,
     ProofBaseline,
-    ProvenChange,
     Result,
     TimeTaken,
     TrialCounts,
@@ -232,7 +229,7 @@ def _power(conclusion: Conclusion) -> Power | None:
     if power is None:
         return None
     planned = conclusion.plan.detection
-    return Power(**asdict(power), planned=planned.document() if planned else None)
+    return power.model_copy(update={"planned": planned.document() if planned else None})
 
 
 def _time(history: History) -> TimeTaken:
@@ -279,7 +276,7 @@ def _winner(
         terms=verdict.terms(problem.objective),
         confirmed=verdict.confirmed,
         runs=verdict.pairs,
-        change={name: ProvenChange(**asdict(each)) for name, each in verdict.changes.items()},
+        change=dict(verdict.changes),
         changes=option_changes(problem, configuration, version, explanation),
         fullest=fullest_candidate(conclusion.evaluation, conclusion.plan),
     )
@@ -298,9 +295,9 @@ def _judged(conclusion: Conclusion) -> JudgedProof | None:
         trial=conclusion.winner,
         trade=trade_words(problem.objective, verdict, unread=unread),
         **{name: getattr(verdict, name) for name in names},
-        limits=[JudgedLimit(**each.document()) for each in verdict.limits],
+        limits=list(verdict.limits),
         metrics=dict(verdict.winner),
-        change={name: ProvenChange(**asdict(each)) for name, each in verdict.changes.items()},
+        change=dict(verdict.changes),
         price=price,
     )
 

@@ -1,7 +1,7 @@
 """What a job's best configuration changes, and the configurations that stand beside it."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 from optimizer.budget.budget import Plan
 from optimizer.confirmation.choice import blocks_of, choice_of, proof_subjects, select_trade_offs
@@ -17,7 +17,6 @@ from optimizer.results.document import (
     Fullest,
     NoTrade,
     OptionChange,
-    ProvenChange,
 )
 from optimizer.strategies.changes import Changes
 from optimizer.trials.problem import Problem
@@ -138,7 +137,7 @@ def best_start(evaluation: Evaluation, plan: Plan, clocks: ProofClocks) -> BestS
         update={
             **measured,
             "ahead": Ahead(fitness=ahead, low=ahead - half, high=ahead + half, p=p),
-            "change": {name: ProvenChange(**asdict(each)) for name, each in changes.items()},
+            "change": changes,
         }
     )
 

@@ -135,7 +135,7 @@ def _effects(evaluation: Evaluation, model: JobModel) -> ParameterEffects:
             stability=compare_rankings(
                 np.array([spread(each) for each in drawn.total]), spread(effects.total), top_k=top
             ),
-            r2=unseen_r2(among, own, seed=problem.seed, settings=measured[known.rows]),
+            r2=unseen_r2(among, own, measured[known.rows], seed=problem.seed),
             noise=min(1.0, process.components.noise),
             trials=int(known.rows[1:].sum()),
         )

@@ -13,6 +13,7 @@ from pydantic import (
     ConfigDict,
     Field,
     StringConstraints,
+    TypeAdapter,
     field_serializer,
 )
 
@@ -73,11 +74,7 @@ class Prior:
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Prior:
         """The inverse of ``document``."""
-        jobs = (
-            PriorJob(**{**job, "trials": tuple(PriorTrial(**each) for each in job["trials"])})
-            for job in document["jobs"]
-        )
-        return cls(tuple(jobs))
+        return TypeAdapter(cls).validate_python(document)
 
 
 def _whole(given: object) -> object:

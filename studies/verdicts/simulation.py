@@ -317,4 +317,4 @@ def _kept(
 ) -> bool:
     verdict = judge(objective, pairs, planned=len(pairs), margins=margins)
     assert verdict is not None
-    return verdict.limits[0].kept
+    return bool(verdict.limits[0].kept)

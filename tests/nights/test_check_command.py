@@ -49,7 +49,6 @@ def the_same_night_again(url: str, times: int) -> None:
     engine = make_engine(url)
     with writing(engine) as connection:
         newest = connection.execute(select(batch).order_by(batch.c.id.desc())).mappings().first()
-        assert newest is not None
         row = {name: value for name, value in newest.items() if name != "id"}
         connection.execute(insert(batch), [row] * times)
     engine.dispose()

@@ -92,7 +92,7 @@ def test_a_regression_is_told_when_it_is_found_and_when_it_is_gone(
     for number, waf in enumerate(levels):
         document = end_batch_now(database, night(database, number, waf))
         kept = batch_result(database, document["batch"])
-        assert kept is not None and kept["watch"] == document["watch"]
+        assert kept["watch"] == document["watch"]
         assert document["watch"]["nights"][-1]["batch"] == document["batch"], "it is one of them"
         assert end_batch_now(database, document["batch"])["watch"] == document["watch"]
     found, gone = told()

@@ -42,7 +42,6 @@ def kept(scene: Scene, *, missed: str = "late", name: str = "nightly") -> int:
         missed=missed,
     )  # fmt: skip
     row = find_schedule(scene.engine, name)
-    assert row is not None
     return row.id
 
 
@@ -73,7 +72,6 @@ def test_it_fires_twice_with_one_night_missed_between(
     assert [each.due_at for each in found] == [FIRST, SECOND, THIRD]
     assert found[0].why == found[2].why == "all jobs are done"
     schedule = find_schedule(scene.engine, "nightly")
-    assert schedule is not None
     assert schedule.next_at == datetime(2026, 3, 31, 0, 30, tzinfo=UTC)
     measured = [each for each in found if each.state.value == "done"]
     for each in measured:
@@ -82,7 +80,6 @@ def test_it_fires_twice_with_one_night_missed_between(
         for row in jobs.values():
             scene.check_done(row.id)
         document = batch_result(scene.engine, each.id)
-        assert document is not None
         assert [item["item"] for item in document["items"]] == ITEMS
         assert all(item["fitness"]["fitness"] is not None for item in document["items"])
     assert jobs_in_all(scene.engine) == len(ITEMS) * len(measured)
@@ -92,7 +89,6 @@ def test_it_fires_twice_with_one_night_missed_between(
         assert list(night.items) == ITEMS
         for item in night.items.values():
             result = JobStore(scene.engine).result(item.job_id)
-            assert result is not None and item.result is not None
             assert item.result["baseline"] == result["baseline"]
             assert item.result["job"]["workload"].keys() == {"name", "digest"}
             assert "parameters" not in item.result
@@ -127,7 +123,7 @@ def test_a_schedule_that_could_not_be_read_starts_at_its_time_alone(
     clock.set("2026-03-28 02:45:00")
     assert fire_due(scene.engine) == []
     row = find_schedule(scene.engine, "nightly")
-    assert row is not None and row.next_at == SECOND
+    assert row.next_at == SECOND
 
 
 def test_a_week_without_a_worker_is_one_late_night(scene: Scene, clock: Clock) -> None:
@@ -162,7 +158,7 @@ def test_a_batch_that_still_runs_is_not_started_twice(scene: Scene, clock: Clock
         assert run_now(scene.engine, schedule_id) == 3
         await_batches(scene.engine, "done", "skipped", "done")
     schedule = find_schedule(scene.engine, "nightly")
-    assert schedule is not None and schedule.next_at == THIRD
+    assert schedule.next_at == THIRD
 
 
 def test_two_workers_that_fire_at_once_start_it_once(scene: Scene, clock: Clock) -> None:
@@ -206,7 +202,6 @@ def test_a_batch_ends_when_its_last_job_has_ended_however_it_did(
         "0 of 2 jobs are done, 1 failed, 1 cancelled",
     )
     document = batch_result(scene.engine, found.id)
-    assert document is not None
     assert [item["error"] for item in document["items"]] == [None, "the disk is on fire"]
 
 

@@ -95,7 +95,7 @@ def tuned(copy: Path) -> Path:
     """The files of a job in it; its database is beside them."""
     out = copy / "out"
     rocktune(
-        copy, "tune", "--workload=instant.toml", "--strategy=hill", "--trials=40",
+        copy, "tune", "--workload=instant.toml", "--strategy=hill", "--trials=24",
         f"--db={copy / 'r.db'}", f"--out={out}",
         status=3,  # of a benchmark that always says the same nothing is proven
     )  # fmt: skip

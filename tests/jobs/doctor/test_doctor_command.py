@@ -31,7 +31,8 @@ TINY = """\
 name = "tiny"
 benchmarks = ["fillseq"]
 measured = ["fillseq"]
-num = 33000
+num = 16500
+scale = 128
 settle = "flush"
 """
 

@@ -1,5 +1,6 @@
 """What is found good and bad in readings of machines that do not exist."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ from tests.support.jobs.made_up import cpu, disk, memory, pressure, speed, use
 GIB = 2**30
 
 
-def levels(findings: list[Finding]) -> dict[str, str]:
+def levels(findings: Iterable[Finding]) -> dict[str, str]:
     return {finding.check: finding.level.value for finding in findings if finding.level != "ok"}
 
 

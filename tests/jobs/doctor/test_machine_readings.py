@@ -19,7 +19,13 @@ from sampler.machine.host_load import (
     read_pressure,
     running,
 )
-from sampler.machine.machine import file_system, fingerprint, read_cpu_state, read_memory_state
+from sampler.machine.machine import (
+    file_system,
+    fingerprint,
+    is_virtual,
+    read_cpu_state,
+    read_memory_state,
+)
 from tests.support.jobs.made_up import tree
 
 MIB = 2**20
@@ -141,11 +147,8 @@ class TestUse:
         last = read_moment()
         assert last.own - first.own >= 0.29
         use = between(first, last)
-        assert use.own is not None
         assert use.own > 0
         assert os.getpid() not in {pid for _, pid, _ in use.busiest}
-        assert use.others is not None
-        assert use.stolen is not None
         assert use.own + use.others + use.stolen <= 1.0001
 
     @pytest.mark.slow
@@ -158,7 +161,6 @@ class TestUse:
         first = read_moment()
         argv = [sys.executable, "-c", script]
         with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
-            assert other.stdout is not None
             assert other.stdout.readline() == b"\n"
             last = read_moment()
             other.communicate()
@@ -184,7 +186,6 @@ class TestPressure:
 
     def test_this_machine(self):
         load = read_pressure().load
-        assert load is not None
         assert load >= 0
 
 
@@ -208,7 +209,6 @@ class TestMemory:
 
     def test_this_machine(self):
         state = read_memory_state()
-        assert state.available_bytes is not None
         assert state.available_bytes > 0
         assert state.huge_pages in (None, "always", "madvise", "never")
 
@@ -242,14 +242,12 @@ class TestDisk:
     def test_a_link_to_itself_is_a_place_for_no_folder(self, tmp_path: Path):
         (tmp_path / "circle").symlink_to(tmp_path / "circle")
         refusal = read_disk_state(tmp_path / "circle").refusal
-        assert refusal is not None
         assert "cannot make a folder" in refusal
 
     @pytest.mark.parametrize("place", ["/proc/rocktune", "file/bench"])
     def test_a_place_for_no_folder(self, tmp_path: Path, place: str):
         (tmp_path / "file").write_text("")
         state = read_disk_state(tmp_path / place)
-        assert state.refusal is not None
         assert "cannot make a folder" in state.refusal
         assert state.direct is None
 
@@ -268,3 +266,123 @@ class TestDisk:
         )
         assert speed.bytes_per_second == 5 * MIB
         assert (speed.sync_median, speed.sync_p99) == (0.0505, 0.099)
+
+
+NONE_OF_1 = "9223372036854771712\n"  # of version 1: as large as whole pages get
+STAT_2 = "anon 5\nfile 60\nshmem 30\nactive_file 20\ninactive_file 10\n"
+STAT_1 = "active_file 1\ninactive_file 1\ntotal_active_file 20\ntotal_inactive_file 10\n"
+
+
+def grouped(folder: Path, groups: str, files: dict[str, str]) -> tuple[Path, Path]:
+    tree(folder / "proc", {"self/cgroup": groups})
+    tree(folder / "sys" / "fs" / "cgroup", files)
+    return folder / "proc", folder / "sys"
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "quota"),
+    [
+        ("0::/a/b\n", {"a/b/cpu.max": "150000 100000\n"}, 1.5),
+        ("0::/a/b\n", {"a/b/cpu.max": "max 100000\n", "a/cpu.max": "50000 100000\n"}, 0.5),
+        ("0::/not/shown/here\n", {"cpu.max": "300000 100000\n"}, 3.0),
+        ("0::/\n", {"unified/cpu.max": "200000 100000\n"}, 2.0),
+        ("2:cpu:/d\n0::/\n", {"cpu/d/cpu.cfs_quota_us": "25000\n",
+                              "cpu/d/cpu.cfs_period_us": "100000\n"}, 0.25),
+        ("2:cpu:/\n", {"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "9\n"}, None),
+        ("3:memory:/\n", {"cpu.max": "1 2\n"}, None),
+        ("0::/\n", {"cpu.max": "max\n"}, None),
+    ],
+)  # fmt: skip
+def test_processors_of_a_group(
+    tmp_path: Path, groups: str, files: dict[str, str], quota: float | None
+):
+    assert read_cpu_state(*grouped(tmp_path, groups, files)).quota == quota
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "left"),
+    [
+        ("0::/a\n", {"a/memory.max": "100\n", "a/memory.current": "40\n"}, 60),
+        # The page cache is dropped before memory is refused, but for what is in a tmpfs.
+        ("0::/a\n", {"a/memory.max": "100\n", "a/memory.current": "95\n",
+                     "a/memory.stat": STAT_2}, 35),
+        # Above the limit is what is left nothing, and not less.
+        ("0::/a\n", {"a/memory.max": "100\n", "a/memory.current": "140\n"}, 0),
+        ("0::/a\n", {"a/memory.max": "100\n", "a/memory.high": "80\n",
+                     "a/memory.current": "40\n"}, 40),
+        # Of a group and its ancestors the one that leaves least.
+        ("0::/a/b\n", {"a/b/memory.max": "100\n", "a/b/memory.current": "10\n",
+                       "a/memory.max": "200\n", "a/memory.current": "190\n"}, 10),
+        ("0::/a/b\n", {"a/b/memory.max": "max\n", "a/memory.max": "50\n",
+                       "a/memory.current": "20\n"}, 30),
+        ("0::/not/shown/here\n", {"memory.max": "70\n", "memory.current": "20\n"}, 50),
+        ("5:memory:/d\n0::/\n", {"memory/d/memory.limit_in_bytes": "100\n",
+                                 "memory/d/memory.usage_in_bytes": "95\n",
+                                 "memory/d/memory.stat": STAT_1}, 35),
+        ("5:memory:/\n", {"memory/memory.limit_in_bytes": NONE_OF_1,
+                          "memory/memory.usage_in_bytes": "95\n"}, None),
+        ("5:cpu:/\n", {"memory/memory.limit_in_bytes": "5\n"}, None),
+        ("0::/\n", {"memory.max": "max\n", "memory.current": "7\n"}, None),
+        ("0::/\n", {}, None),
+    ],
+)  # fmt: skip
+def test_memory_of_a_group(tmp_path: Path, groups: str, files: dict[str, str], left: int | None):
+    state = read_memory_state(*grouped(tmp_path, groups, files))
+    assert state.left_by_groups == left
+    assert state.usable_bytes == left  # there is no meminfo
+
+
+@pytest.mark.parametrize(("limit", "usable"), [("3072\n", 2072), ("9999999\n", 100 * 1024)])
+def test_the_less_of_both_can_be_used(tmp_path: Path, limit: str, usable: int):
+    files = {"memory.max": limit, "memory.current": "1000\n"}
+    proc, sys = grouped(tmp_path, "0::/\n", files)
+    tree(proc, {"meminfo": "MemAvailable:  100 kB\n"})
+    assert read_memory_state(proc, sys).usable_bytes == usable
+
+
+X86, X86_GUEST = "flags\t\t: fpu vme\n", "flags\t\t: fpu hypervisor\n"
+ARM = "processor\t: 0\nFeatures\t: fp asimd\n"
+
+
+@pytest.mark.parametrize(
+    ("cpuinfo", "maker", "machine", "virtual"),
+    [
+        (X86, "Dell Inc.", "PowerEdge R750", False),
+        (X86, "Microsoft Corporation", "Surface Pro 9", False),
+        (X86, "Microsoft Corporation", "Virtual Machine", True),
+        (X86_GUEST, "Dell Inc.", "PowerEdge R750", True),
+        (X86, "QEMU", "Standard PC (Q35 + ICH9, 2009)", True),
+        (X86, "Red Hat", "KVM", True),
+        (X86, "Amazon EC2", "c7i.metal-24xl", False),
+        (ARM, "Amazon EC2", "c7g.large", True),
+        (ARM, "Amazon EC2", "c7g.metal", False),
+        (ARM, "Google", "Google Compute Engine", True),
+        (ARM, "Microsoft Corporation", "Virtual Machine", True),
+        (ARM, "VMware, Inc.", "VMware20,1", True),
+        # Whether it is nobody's guest, or a guest of somebody who is unknown here, is not told.
+        (ARM, "Ampere(R)", "Mt. Jade", None),
+        (ARM, "", "", None),
+        ("", "", "", None),
+    ],
+)
+def test_processor_and_firmware(
+    tmp_path: Path, cpuinfo: str, maker: str, machine: str, virtual: bool | None
+):
+    tree(tmp_path / "proc", {"cpuinfo": cpuinfo})
+    firmware = {"sys_vendor": f"{maker}\n", "product_name": f"{machine}\n"}
+    tree(tmp_path / "sys" / "class" / "dmi" / "id", firmware)
+    assert is_virtual(tmp_path / "proc", tmp_path / "sys") is virtual
+
+
+@pytest.mark.parametrize(
+    "file", ["sys/hypervisor/type", "sys/hypervisor/x", "proc/device-tree/hypervisor/x"]
+)
+def test_the_kernel_tells(tmp_path: Path, file: str):
+    tree(tmp_path, {file: "xen\n"})
+    assert is_virtual(tmp_path / "proc", tmp_path / "sys") is True
+
+
+def test_an_empty_folder_for_hypervisors_is_on_any_machine(tmp_path: Path):
+    tree(tmp_path / "proc", {"cpuinfo": X86})
+    (tmp_path / "sys" / "hypervisor").mkdir(parents=True)
+    assert is_virtual(tmp_path / "proc", tmp_path / "sys") is False

@@ -1,5 +1,6 @@
 """A sandbox without /proc and /sys: nothing is known, nothing fails, nothing is called well."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ def nothing(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return tmp_path if request.param == "empty" else tmp_path / "missing"
 
 
-def told(findings: list[Finding]) -> dict[str, tuple[Severity, str]]:
+def told(findings: Iterable[Finding]) -> dict[str, tuple[Severity, str]]:
     return {f.check: (f.level, f.found.split(":")[0]) for f in findings}
 
 

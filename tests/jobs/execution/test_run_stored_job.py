@@ -106,7 +106,6 @@ class TestAWholeJob:
         )
         assert len(job.measured) == 12
         declared = job.store.recall(job.id, "declared_test")
-        assert declared is not None
         proofs = [t for t in job.store.trials(job.id) if t.purpose is Purpose.PROVE]
         assert {t.subject for t in proofs} == {1, declared["winner"]}
         assert len(proofs) == 2 * declared["pairs"] == 6

@@ -20,7 +20,7 @@ from db.schema.job_row import JobKind, JobState
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import Queued, run_job, run_queued
-from jobs.experiments.experiment import MeasuredRun, RunsObserver, no_runs
+from jobs.experiments.experiment import KeptRuns, MeasuredRun, RunsObserver
 from jobs.experiments.explain import explanation_check
 from jobs.experiments.kinds import made_ready
 from jobs.experiments.told import told_of
@@ -33,6 +33,8 @@ from tests.support.api.callers import admin, submit
 from tests.support.jobs.instant import Watcher as Progress
 from tests.support.jobs.instant import write_space, write_workload
 from tests.support.jobs.lost_commits import lose
+
+pytestmark = pytest.mark.slow
 
 
 def finished_in(engine: Engine, folder: Path, settings: Settings) -> int:
@@ -72,7 +74,7 @@ class Explained:
 
         asked = {"job": self.id, "runs": runs, "steps": steps, "margin": 0.1}
         check = explanation_check(asked, self.engine, self.settings)
-        found = check.measure(self.settings, no_runs(), RunsObserver(ended=ended)).document
+        found = check.measure(self.settings, KeptRuns(), RunsObserver(ended=ended)).document
         return {name: each for name, each in found.items() if name != "job"}
 
     @property
@@ -107,7 +109,7 @@ def job(
     engine.dispose()
 
 
-@pytest.mark.slow
+@pytest.mark.one_database
 def test_every_round_measures_each_configuration_and_all_is_kept(job: Explained):
     found = job.measure(runs=4)
     subjects = {"baseline", "step 1", "winner"}  # the minimal one is the first step's
@@ -128,14 +130,13 @@ def test_every_round_measures_each_configuration_and_all_is_kept(job: Explained)
     assert found["measured"]["minimal"]["shown"]
 
     kept = job.store.result(job.id)
-    assert kept is not None and kept["explanation"] == json.loads(json.dumps(found))
+    assert kept["explanation"] == json.loads(json.dumps(found))
     finished = job_outcome(job.engine, job.id)
     assert finished.options is not None and finished.minimal is not None
     assert "Measured: 4 rounds on" in (kept_report(job.engine, job.id) or "")
     assert job.store.job(job.id).lease_owner is None
 
 
-@pytest.mark.slow
 @pytest.mark.one_database
 def test_a_run_that_counts_for_nothing_is_made_again(
     job: Explained, monkeypatch: pytest.MonkeyPatch
@@ -154,7 +155,6 @@ def test_a_run_that_counts_for_nothing_is_made_again(
     assert found["measured"]["runs"] == {"done": 9, "total": 9}
 
 
-@pytest.mark.slow
 @pytest.mark.one_database
 def test_fewer_changes_that_failed_alone_are_not_said_to_be_as_good(
     job: Explained, monkeypatch: pytest.MonkeyPatch
@@ -175,13 +175,13 @@ def test_fewer_changes_that_failed_alone_are_not_said_to_be_as_good(
     assert "1 of its runs failed, while the others succeeded" in minimal["why"]
 
 
-@pytest.mark.slow
+@pytest.mark.one_database
 def test_what_an_interruption_left_is_gone_on_with(job: Explained):
     job.stop_after = 4
     with pytest.raises(KeyboardInterrupt):
         job.measure()
     result = job.store.result(job.id)
-    assert result is not None and result["explanation"]["measured"] is None
+    assert result["explanation"]["measured"] is None
     assert job.store.job(job.id).lease_owner is None
     left, job.ended = job.ended, []
     job.stop_after = 1000
@@ -196,7 +196,6 @@ def test_what_an_interruption_left_is_gone_on_with(job: Explained):
     assert told == json.loads(json.dumps([*left, *job.ended]))
 
 
-@pytest.mark.slow
 @pytest.mark.one_database
 def test_only_what_was_left_of_the_same_design_is_gone_on_with(job: Explained):
     job.measure()
@@ -210,7 +209,6 @@ def test_only_what_was_left_of_the_same_design_is_gone_on_with(job: Explained):
     assert len(job.measured) == 12
 
 
-@pytest.mark.slow
 @pytest.mark.one_database
 @pytest.mark.parametrize(
     "other", [{"host": "elsewhere"}, {"build": {"version": "7.7.2"}}, {"host": ...}],
@@ -223,7 +221,6 @@ def test_what_another_host_or_rocksdb_has_measured_is_measured_anew(
     with pytest.raises(KeyboardInterrupt):
         job.measure()
     first = job.store.recall(job.id, "explanation-round-1")
-    assert first is not None
     known = {**first["experiment"], **other}
     lease = acquire(job.engine, job.id, this_process_name())
     told = {name: each for name, each in known.items() if each is not ...}
@@ -236,7 +233,6 @@ def test_what_another_host_or_rocksdb_has_measured_is_measured_anew(
     assert len(job.measured) == 9
 
 
-@pytest.mark.slow
 def test_a_job_of_the_service_measures_it_and_goes_on_with_what_is_kept(job: Explained):
     job.stop_after = 4
     with pytest.raises(KeyboardInterrupt):
@@ -248,20 +244,19 @@ def test_a_job_of_the_service_measures_it_and_goes_on_with_what_is_kept(job: Exp
         run_queued(queued, number, 1, made_ready)
         row = job.store.job(number)
         assert (row.state, row.error, row.lease_owner) == (JobState.DONE, None, None)
-        assert row.standing is not None and row.standing["done"] == row.standing["total"] == 9
+        assert row.standing["done"] == row.standing["total"] == 9
         found = client.get(f"/v1/jobs/{number}/result").json()
     assert len(job.measured) == 9 - 3
     assert found.pop("job") == job.id
     assert found["measured"]["runs"] == {"done": 9, "total": 9}
     result = job.store.result(job.id)
-    assert result is not None and result["explanation"] == found
+    assert result["explanation"] == found
     assert job.store.job(job.id).lease_owner is None
     told = told_of(JobKind.EXPLAIN, found)
     assert told.lines[0].startswith("9 of 9 runs succeeded, on ")
     assert len(told.tables[0].rows) == 3
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("arrives", [True, False], ids=["answer lost", "commit lost"])
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 def test_a_job_of_the_service_outlasts_a_lost_database(
@@ -285,10 +280,9 @@ def test_a_job_of_the_service_outlasts_a_lost_database(
         assert (row.state, row.error) == (JobState.DONE, None)
     assert len(job.measured) == 9
     result = job.store.result(job.id)
-    assert result is not None and result["explanation"]["measured"]["runs"]["done"] == 9
+    assert result["explanation"]["measured"]["runs"]["done"] == 9
 
 
-@pytest.mark.slow
 @pytest.mark.one_database
 def test_a_job_of_the_service_waits_while_another_measures(job: Explained):
     with admin(make_app(job.engine)) as client:
@@ -305,7 +299,6 @@ def test_a_job_of_the_service_waits_while_another_measures(job: Explained):
     assert job.store.job(number).state is JobState.DONE
 
 
-@pytest.mark.slow
 @pytest.mark.one_database
 def test_one_process_at_a_time(job: Explained):
     lease = acquire(job.engine, job.id, "somebody else")

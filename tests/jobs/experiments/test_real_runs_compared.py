@@ -29,14 +29,12 @@ def test_a_step_is_what_it_gains_beside_the_same_baseline():
     made = rounds(150.0)
     step = compare_blocks(RATE, made, "baseline", "step 1")
     rest = compare_blocks(RATE, made, "step 1", "winner")
-    assert step is not None and rest is not None
     assert step.fitness.low < 300 < step.fitness.high
     assert rest.fitness.low < 200 < rest.fitness.high
     assert step.fitness.high - step.fitness.low < 200  # the drift, of 50%, is not in it
     assert step.changes["rate"]["percent"] == pytest.approx(30, abs=6)
     assert step.changes["waf"]["percent"] == 0
     whole = compare_blocks(RATE, made, "baseline", "winner")
-    assert whole is not None
     assert whole.fitness.expected == pytest.approx(
         step.fitness.expected + rest.fitness.expected, abs=1e-6
     )
@@ -45,7 +43,6 @@ def test_a_step_is_what_it_gains_beside_the_same_baseline():
 @pytest.mark.parametrize(("minimal", "shown"), [(150.0, True), (138.0, False), (120.0, False)])
 def test_as_good_means_that_the_interval_lies_above_the_margin(minimal: float, shown: bool):
     judged = judge_minimal(RATE, rounds(minimal), margin=100.0)
-    assert judged is not None
     assert judged.shown is shown
     assert (judged.compared.fitness.low > -100) is shown
     assert f"{'above' if shown else 'not above'} the declared -100" in judged.why
@@ -56,26 +53,26 @@ def test_a_few_bytes_less_are_no_gain_below_zero():
     for each in made:
         each["minimal"] = {**each["winner"], "rate": each["winner"]["rate"] * (1 - 1e-6)}
     judged = judge_minimal(RATE, made, margin=100.0)
-    assert judged is not None and judged.compared.fitness.expected < 0
+    assert judged.compared.fitness.expected < 0
     assert judged.why.startswith("fitness +0 [+0, +0] relative to")
 
 
 def test_a_limit_that_is_broken_is_not_as_good():
     limited = replace(RATE, limits=(Limit("waf", at_most=1.5),))
     judged = judge_minimal(limited, rounds(150.0), margin=100.0)
-    assert judged is not None and not judged.shown
+    assert not judged.shown
     assert "waf <= 1.5 is broken" in judged.why
 
 
 def test_what_failed_alone_is_not_as_good():
     judged = judge_minimal(RATE, rounds(150.0), margin=100.0, failed=1)
-    assert judged is not None and judged.compared.fitness.low > -100 and not judged.shown
+    assert judged.compared.fitness.low > -100 and not judged.shown
     assert "1 of its runs failed, while the others succeeded" in judged.why
 
 
 def test_two_rounds_show_nothing_and_one_is_not_judged():
     judged = judge_minimal(RATE, rounds(300.0, count=2), margin=1e6)
-    assert judged is not None and not judged.shown
+    assert not judged.shown
     assert "3 rounds are needed" in judged.why
     assert judge_minimal(RATE, rounds(150.0, count=1), margin=1e6) is None
 
@@ -85,7 +82,6 @@ def test_a_round_that_lacks_a_run_does_not_count():
     del made[0]["winner"], made[1]["baseline"]
     step = compare_blocks(RATE, made, "baseline", "step 1")
     judged = judge_minimal(RATE, made, margin=100.0)
-    assert step is not None and judged is not None
     assert (step.rounds, judged.compared.rounds) == (11, 10)
 
 
@@ -94,6 +90,5 @@ def test_how_often_it_is_wrong_at_the_margin():
     passed = 0
     for seed in range(400):
         judged = judge_minimal(RATE, rounds(140.0, count=6, seed=seed), margin=100.0)
-        assert judged is not None
         passed += judged.shown
     assert passed <= 20  # of 400; more than so many come once in 1,000 times at 2.5%

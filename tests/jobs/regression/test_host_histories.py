@@ -86,7 +86,7 @@ def test_an_excluded_host_is_told_with_the_job_the_reason_and_since_when(databas
     keep_host_jobs(database, host_baselines(Planted(), jobs=3))
     number = keep_set_aside(database, WHY, state=JobState.RUNNING)
     out = found(database).excluded
-    assert out is not None and (out.job_id, out.why, out.live) == (number, WHY, True)
+    assert (out.job_id, out.why, out.live) == (number, WHY, True)
     assert out.since == recorded_runs()[0].finished_at
 
 
@@ -95,7 +95,7 @@ def test_since_the_beginning_where_no_run_of_it_counts(database: Engine):
     number = keep_set_aside(database, WHY, state=JobState.DONE, since=None)
     see_host(database, "bench-1", {"cpu": "x"}, None)
     out = found(database).excluded
-    assert out is not None and not out.live
+    assert not out.live
     assert out.since == JobStore(database).job(number).created_at
 
 
@@ -114,7 +114,7 @@ def test_a_running_job_that_excludes_it_is_told_whatever_was_sent_or_ended_since
     for _ in range(101):
         JobStore(database).create_job(ASKED, "digest")
     out = found(database).excluded
-    assert out is not None and (out.job_id, out.why, out.live) == (number, WHY, True)
+    assert (out.job_id, out.why, out.live) == (number, WHY, True)
     JobStore(database).set_state(number, JobState.DONE)
     assert found(database).excluded is None
 
@@ -126,7 +126,7 @@ def test_jobs_that_wait_displace_no_exclusion_of_an_ended_one(database: Engine):
     for _ in range(101):
         JobStore(database).create_job(ASKED, "digest")
     out = found(database).excluded
-    assert out is not None and (out.job_id, out.live) == (number, False)
+    assert (out.job_id, out.live) == (number, False)
 
 
 @pytest.mark.one_database

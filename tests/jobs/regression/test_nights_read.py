@@ -72,7 +72,7 @@ def test_a_comparison_reads_what_nights_are_compared_by_and_a_second_one_nothing
 ):
     read.since()
     first = regressions_of_batch(engine, "nightly")
-    assert first is not None and len(first.nights) == NIGHTS
+    assert len(first.nights) == NIGHTS
     assert 0 < read.since() < NIGHTS * RANKING / 5
     assert regressions_of_batch(engine, "nightly") is first
     assert read.since() == 0
@@ -84,7 +84,6 @@ def test_with_a_new_night_only_that_is_read(engine: Engine, read: Read):
     measured(engine, 3.0)
     read.since()
     second = regressions_of_batch(engine, "nightly")
-    assert first is not None and second is not None
     assert second.nights[:NIGHTS] == first.nights and len(second.nights) == NIGHTS + 1
     assert 0 < read.since() < RANKING / 5
     assert list(second.nights) == nights_of_batch(engine, "nightly")
@@ -98,7 +97,6 @@ def test_a_job_that_went_on_after_its_night_is_told_as_it_is_now(
     whole = result({"waf": 99.0, "sa": 1.1, "time": 3.0, "rate": 9.0})
     JobStore(engine).save_result(changed, whole)
     again = regressions_of_batch(engine, "nightly")
-    assert again is not None
     assert again.nights[7].items[ITEM].result == night_result(whole)
     others = [night for night in again.nights if night.batch_id != nights[7].batch_id]
     assert others == [night for night in nights if night.batch_id != nights[7].batch_id]

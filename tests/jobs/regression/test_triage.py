@@ -44,7 +44,6 @@ def taken(line: str) -> None:
 def triage(engine: Engine, planted: Planted, night: int | None = None, **more: Any) -> Any:
     kept_nights(engine, *recorded_nights(planted, **more))
     report = regressions_of_batch(engine, "nightly")
-    assert report is not None
     return triage_of(engine, report, "nightly", night)
 
 
@@ -78,7 +77,6 @@ def test_night_builds_metrics_environment_and_counters_of_a_new_build(database: 
     assert found["caution"] == CAUTION
     taken(item["command"])
     report = regressions_of_batch(database, "nightly")
-    assert report is not None
     assert triage_of(database, report, "nightly", 17) == found
     with pytest.raises(InputError, match="no change at batch 5; choose one of 17"):
         triage_of(database, report, "nightly", 5)
@@ -111,7 +109,6 @@ def test_of_one_build_no_command_is_claimed_to_bring_the_old_state_back(database
 def test_what_may_have_changed_that_night_by_its_interval_moved_together(database: Engine):
     kept_nights(database, *recorded_nights(SLOWER))
     report = regressions_of_batch(database, "nightly")
-    assert report is not None
     time, waf = report.findings
     assert (time.alarm.since, waf.alarm.since) == (16, 16)
 
@@ -130,7 +127,6 @@ def test_builds_are_measured_again_at_the_scale_of_the_job(database: Engine):
     results, runs = recorded_nights(SLOWER)
     kept_nights(database, [each | {"job": SCALED} for each in results], runs)
     report = regressions_of_batch(database, "nightly")
-    assert report is not None
     (item,) = triage_of(database, report, "nightly")["items"]
     assert item["command"].endswith("--workload load-quick --column-family default --scale 16")
 
@@ -147,7 +143,6 @@ def test_two_proven_winners_of_one_build_are_compared(
     ]  # fmt: skip
     kept_nights(database, results)
     report = regressions_of_batch(database, "nightly")
-    assert report is not None
     (item,) = triage_of(database, report, "nightly")["items"]
     assert item["command"] == f"rocktune compare job:16 job:17 --workload load-quick{scale}"
     taken(item["command"])
@@ -156,7 +151,6 @@ def test_two_proven_winners_of_one_build_are_compared(
 def test_deleted_jobs_leave_what_their_nights_have_kept(database: Engine):
     kept_nights(database, *recorded_nights(SLOWER))
     report = regressions_of_batch(database, "nightly")
-    assert report is not None
     for number in range(1, 25):
         JobStore(database).delete_job(number)
     (item,) = triage_of(database, report, "nightly")["items"]

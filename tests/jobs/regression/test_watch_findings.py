@@ -5,9 +5,15 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from jobs.regression.detection import EnvironmentDifference, RegressionReport, detect_regressions
+from jobs.regression.detection import (
+    EnvironmentDifference,
+    RegressionReport,
+    detect_regressions,
+    series_of,
+)
 from jobs.regression.report import regression_page, report_lines
 from jobs.specification.named_files import specify
+from jobs.specification.specification import Specification
 from tests.support.jobs.batch_nights import ASKED, ENVIRONMENT, nights_of, result
 
 BASE = {"waf": 2.3, "sa": 0.62, "time": 1.1, "rate": 110_000.0}
@@ -181,3 +187,23 @@ def test_the_page_marks_changes_and_shows_names_as_text() -> None:
     assert "<b>load" not in page and "night &amp; day" in page
     assert page.count('class="plot"') == 4 and page.count('"opacity":0.18') == 1
     assert "default-src 'none'" in page
+
+
+def test_the_default_is_the_median_of_all_runs_of_the_baseline_not_of_the_proof() -> None:
+    nights = nights_of([result(BASE)] * 3)
+    shown = {each.metric: each.shown.tolist() for each in series_of(nights)}
+    assert shown == {name: [value] * 3 for name, value in BASE.items()}
+
+
+@pytest.mark.parametrize("name", list(Specification.model_fields))
+def test_any_setting_that_changes_ends_the_series_of_the_best(name: str):
+    """But the seed and where a space came from: they are no setting of the search."""
+    value: object = "another"
+    if isinstance(ASKED[name], dict):
+        value = ASKED[name] | {"name": value}
+    other = ASKED | {name: value}
+    changes = dict.fromkeys(BASE, -5.0)
+    nights = nights_of([result(BASE, changes=changes, job=job) for job in (ASKED, other, other)])
+    fitness = [each for each in series_of(nights) if each.metric == "fitness"]
+    goes_on = name in ("seed", "shipped_space", "no_price")
+    assert len(fitness) == (1 if goes_on else 2)

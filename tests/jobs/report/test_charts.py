@@ -37,7 +37,6 @@ class TestChanges:
 
     def test_which_way_is_better_decides_the_colour(self):
         chart = changes_chart(self.ROWS, TERMS, {"waf": 2.5})
-        assert chart is not None
         assert [t["marker"]["color"] for t in chart.traces] == ["@accent", "@second", "@dim"]
         assert chart.title == "waf better; rate worse"
         waf = chart.traces[0]
@@ -47,23 +46,19 @@ class TestChanges:
     def test_what_crosses_zero_is_not_significant(self):
         waf = {"percent": -1.0, "low": -3.0, "high": 1.0, "p": 0.3}
         chart = changes_chart([("waf", waf)], TERMS, {})
-        assert chart is not None
         assert chart.title == "waf not significant"
 
     def test_what_could_be_seen_is_shaded(self):
         chart = changes_chart(self.ROWS, TERMS, {"waf": 2.5})
-        assert chart is not None
         (band,) = [s for s in chart.layout["shapes"] if s["type"] == "rect"]
         assert (band["x0"], band["x1"]) == (-2.5, 2.5)
         assert "Shaded" in chart.caption
         wide = changes_chart(self.ROWS, TERMS, {"waf": 500.0})
-        assert wide is not None
         (band,) = [s for s in wide.layout["shapes"] if s["type"] == "rect"]
         assert [band["x0"], band["x1"]] == wide.layout["xaxis"]["range"]
 
     def test_an_interval_that_knows_nothing_does_not_squeeze_the_rest(self):
         chart = changes_chart(self.ROWS, TERMS, {})
-        assert chart is not None
         assert chart.layout["xaxis"]["range"][0] > -170
         assert "The interval of write_p99 extends beyond" in chart.caption
 
@@ -74,14 +69,12 @@ class TestChanges:
 class TestTerms:
     def test_they_add_up_to_the_fitness(self):
         chart = fitness_terms_chart(["waf", "rate"], {"waf": 100.0, "rate": 300.0}, {"waf": 1.0})
-        assert chart is not None
         assert chart.title == "rate contributes +300 to the fitness of 400"
         assert chart.traces[0]["x"] == [100.0, 300.0, 400.0]
         assert chart.traces[1]["x"] == [1.0, None, 1.0]
 
     def test_a_proof_that_gained_nothing_says_so(self):
         chart = fitness_terms_chart(["waf", "rate"], {"waf": 100.0, "rate": -300.0}, {})
-        assert chart is not None
         assert chart.title == "In the proof the terms add up to -200: nothing was gained"
         assert len(chart.traces) == 1
 
@@ -99,7 +92,6 @@ class TestMemory:
         chart = memory_chart(
             self.trials(), self.FITNESS, baseline=64 * MIB, budget=512 * MIB, winner=2
         )
-        assert chart is not None
         assert chart.title == (
             "Within the baseline's memory trial 2 is best (500); trial 4 reaches 900 with 512 MiB"
         )
@@ -111,13 +103,11 @@ class TestMemory:
     def test_what_is_far_below_is_counted(self):
         fitness = {**self.FITNESS, 3: -9000.0}
         chart = memory_chart(self.trials(), fitness, baseline=64 * MIB, budget=None, winner=None)
-        assert chart is not None
         assert "Trials below the plot: 1." in chart.caption
 
     def test_none_stays_within(self):
         assert best_within(self.trials(), self.FITNESS, MIB) is None
         chart = memory_chart(self.trials(), self.FITNESS, baseline=MIB, budget=None, winner=None)
-        assert chart is not None
         assert "No configuration stayed" in chart.title
 
     def test_a_benchmark_that_tells_no_memory(self):
@@ -142,7 +132,6 @@ class TestConvergence:
         noise = noise_of_fitness(self.trials(), self.FITNESS)
         assert noise == pytest.approx(42.426, abs=0.001)
         chart = convergence_chart(self.trials(), self.FITNESS)
-        assert chart is not None
         (band,) = [s for s in chart.layout["shapes"] if s["type"] == "rect"]
         assert (band["y0"], band["y1"]) == pytest.approx((-84.853, 84.853), abs=0.001)
         assert "±85" in chart.caption
@@ -151,15 +140,12 @@ class TestConvergence:
     def test_runs_that_measured_again_are_told(self):
         for count, told in ((1, "1 run repeats"), (2, "2 runs repeat")):
             chart = convergence_chart(self.trials(), self.FITNESS, again=count)
-            assert (
-                chart is not None and f"{told} doubtful results: dots are means." in chart.caption
-            )
+            assert f"{told} doubtful results: dots are means." in chart.caption
         once = convergence_chart(self.trials(), self.FITNESS)
-        assert once is not None and "doubtful results" not in once.caption
+        assert "doubtful results" not in once.caption
 
     def test_a_best_within_the_noise_is_called_so(self):
         chart = convergence_chart(self.trials()[:3], self.FITNESS)
-        assert chart is not None
         assert "No single run rose above the noise" in chart.title
 
     def test_what_is_very_bad_does_not_squeeze_the_rest(self):
@@ -173,14 +159,13 @@ class TestConvergence:
         trials = [trial_of(number, {}) for number in fitness]
         chart = convergence_chart(trials, fitness)
         assert len(trace(chart, "configuration")["x"]) <= 3000
-        assert chart is not None and "of 6,001 points are drawn" in chart.caption
+        assert "of 6,001 points are drawn" in chart.caption
         assert max(trace(chart, "best so far")["y"]) == 6001.0
 
     def test_what_breaks_a_limit_is_never_the_best_so_far(self):
         chart = convergence_chart(self.trials(), self.FITNESS, breaking={6, 7})
         assert trace(chart, "best so far")["y"] == [-100.0, 400.0, 400.0]
         assert trace(chart, "breaks a limit")["x"] == [6]  # trial 7 is far below
-        assert chart is not None
         assert "was trial 4" in chart.title and "of 3" in chart.title
         assert "Crosses: 2 broke a limit" in chart.caption
         assert convergence_chart(self.trials(), self.FITNESS, breaking=range(3, 8)) is None

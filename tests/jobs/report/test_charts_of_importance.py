@@ -25,7 +25,6 @@ class TestImportance:
     def test_both_importances_and_the_spread(self):
         rows = [row("a", 1, 0.2), row("b", 2, 0.7)]
         chart = importance_chart("waf", rows, Quality(r2=0.8, trials=50))
-        assert chart is not None
         assert chart.title == "waf: b is most important"
         assert trace(chart, "permutation")["x"] == [0.7, 0.2]
         assert trace(chart, "permutation")["error_x"]["array"] == [0.1, 0.1]
@@ -33,7 +32,6 @@ class TestImportance:
 
     def test_a_forest_that_learned_nothing_is_not_relied_on(self):
         chart = importance_chart("waf", [row("a", 1, 0.2)], Quality(r2=0.29, trials=50))
-        assert chart is not None
         assert chart.title == "waf: do not rely on the order, R2 is 0.29"
 
     def test_a_metric_that_could_not_be_learned(self):
@@ -46,7 +44,6 @@ class TestStability:
         rows = [row("a", 1, 0.2, rank_low=1.0, rank_high=2.0),
                 row("b", 2, 0.1, rank_low=3.0, rank_high=29.0)]  # fmt: skip
         chart = stability_chart(rows, ["waf", "sa"])
-        assert chart is not None
         assert trace(chart, "waf")["x"] == [1.0, 2.0, None, 3.0, 29.0, None]
         assert "1 of the first 2" in chart.title
 
@@ -62,7 +59,6 @@ class TestSampling:
 
     def test_the_curve(self):
         chart = sampling_chart(Sampling(draws=40, planned=50, curve=self.POINTS))
-        assert chart is not None
         assert chart.title == "The ranking rests on 40 random configurations of at most 50"
         overlap, tau = chart.traces
         assert (overlap["x"], overlap["y"]) == ([20, 40], [0.4, 0.8])
@@ -92,7 +88,6 @@ class TestGroups:
     def test_quartiles_of_each_group_of_drawn_trials(self):
         anova = EffectTest(p_holm=0.0004, eta_squared=0.4)
         chart = groups_chart(codec(waf=anova), "waf", self.drawn())
-        assert chart is not None
         (box,) = chart.traces
         assert box["y"] == ["a<br>n = 5", "b<br>n = 2"]
         assert (box["q1"], box["median"], box["q3"]) == ([2.0, 7.5], [3.0, 8.0], [4.0, 8.5])
@@ -107,7 +102,6 @@ class TestGroups:
         whole = [trial_of(40 + n, {"time": 1.0 + n}, configuration={"codec": "a"})
                  for n in range(2)]  # fmt: skip
         chart = groups_chart(codec(time=EffectTest()), "time", [*whole, *cut])
-        assert chart is not None
         assert chart.traces[0]["y"] == ["a<br>n = 2", "b<br>n = 3"]
         assert "logarithms" in chart.caption
         assert groups_chart(codec(waf=EffectTest()), "waf", [*whole, *cut]) is None

@@ -42,7 +42,6 @@ EXPLANATION = {
 
 def test_each_bar_begins_where_the_one_before_ends():
     chart = contributions_chart(Explanation.model_validate(EXPLANATION))
-    assert chart is not None
     bars, whole = chart.traces
     assert bars["base"] == [0.0, 300.0, 340.0] and bars["x"] == [300.0, 40.0, -60.0]
     assert bars["marker"]["color"] == ["@accent", "@soft", "@second"]
@@ -58,7 +57,6 @@ def test_what_was_measured_stands_beside_it():
                 "minimal": {"shown": False, "why": "fitness -40 [-90, +10]"}}  # fmt: skip
     explanation = Explanation.model_validate({**EXPLANATION, "measured": measured})
     chart = contributions_chart(explanation)
-    assert chart is not None
     diamonds = chart.traces[2]
     assert (diamonds["y"], diamonds["x"]) == ([0], [250.0])
     lines = minimal_lines(explanation)

@@ -20,5 +20,4 @@ from jobs.report.options_file import OptionLine
 def test_to_name_the_default_is_no_change(
     before: str | None, after: str | None, default: str | None, differs: bool
 ):
-    line = OptionLine("s", "k", before, after, default, parameter=None, is_bytes=False, help="")
-    assert line.differs is differs
+    assert OptionLine("s", "k", before, after, default, None).differs is differs

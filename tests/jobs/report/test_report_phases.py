@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from statistics import median
 from typing import Any
 
 from jobs.report.course import phases_section
@@ -88,3 +89,11 @@ def test_a_job_without_a_search_has_no_ranking_phase():
 def test_given_trials_are_no_part_of_what_was_done(finished: JobOutcome):
     given = tuple(replace(trial, given=True) for trial in finished.trials)
     assert rows_of(replace(finished, trials=given), finished.result) == []
+
+
+def test_a_baseline_s_medians_are_of_all_its_runs_and_not_of_those_of_the_proof(
+    finished: JobOutcome,
+):
+    runs = [t.metrics["time"] for t in finished.trials if t.is_baseline and t.done]
+    baseline = finished.result["baseline"]
+    assert baseline["noise"]["time"]["median"] == median(runs) != baseline["metrics"]["time"]

@@ -101,6 +101,7 @@ def test_an_archive_of_a_job_that_remembers_nothing_is_what_it_always_was(
 
 
 @pytest.mark.slow
+@pytest.mark.one_database
 def test_a_job_that_began_with_another_one_keeps_to_it_where_that_one_is_not(
     database: Engine, elsewhere: Engine, tmp_path: Path, settings: Settings
 ):

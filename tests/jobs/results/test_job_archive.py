@@ -87,9 +87,9 @@ def test_a_restored_job_goes_on_where_it_stopped(
         upgrade_tables(elsewhere)
         other = restore_archive(elsewhere, part).job_id
         found = JobStore(elsewhere).newest_job_with(asked.digest())
-        assert found is not None and found.id == other
+        assert found.id == other
         stands = found.standing
-        assert stands is not None and (stands["done"], stands["total"]) == (7, 12)
+        assert (stands["done"], stands["total"]) == (7, 12)
         again = run_job(
             elsewhere, other, asked, assemble(asked, settings), settings, progress=Watcher()
         )
@@ -118,7 +118,7 @@ def test_of_many_that_restore_it_at_once_one_does(
     job_id = kept(database, asked, [plain_trial(1)])
     write_archive(database, job_id, tmp_path / "a.gz")
 
-    for _ in range(5):
+    for _ in range(3):
         assert store.delete_job(store.jobs()[0].id)
         found = at_once(lambda path: restore_archive(database, path), [tmp_path / "a.gz"] * 6)
         assert sum(isinstance(each, InputError) for each in found) == 5

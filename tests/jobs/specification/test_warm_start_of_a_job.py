@@ -59,7 +59,6 @@ def test_a_job_takes_similar_ones_along_and_says_so(bench: Bench) -> None:
     assert (row["job"], row["workload"]) == (first, "instant")
     assert 0 <= row["agreement"]["waf"] <= 1
     kept = bench.store.recall(job_id, DOCUMENT)
-    assert kept is not None
     (taken,) = kept["jobs"]
     assert len(taken["trials"]) == row["trials"] == taken["of"] + 1
     assert bench.told == [f"warm start: {row['trials']} of {row['of']} trials of job 1 (instant)"]

@@ -58,17 +58,6 @@ def test_size_does_not_depend_on_the_order_before_the_change(
     )
 
 
-def test_a_mirrored_table_gives_mirrored_alarms() -> None:
-    values = np.random.default_rng(5).standard_normal((3, 40)) * 0.05
-    values[1, 25:] += 0.4
-    found, mirrored = detect_changes(values), detect_changes(-values)
-    assert [a.series for a in found.alarms] == [1]
-    assert [(a.since, a.reported, a.p) for a in mirrored.alarms] == [
-        (a.since, a.reported, a.p) for a in found.alarms
-    ]
-    assert mirrored.alarms[0].size.change == pytest.approx(-found.alarms[0].size.change)
-
-
 def test_the_cut_is_where_the_level_changes_and_its_interval_holds_it() -> None:
     values = np.random.default_rng(1).standard_normal(40)
     values[22:] += 4
@@ -152,19 +141,6 @@ def test_chance_pays_for_the_choice_of_the_cut() -> None:
         stated = chance(p, length)
         assert (np.diff(stated) >= 0).all()
         assert (stated[:-1] >= p[:-1]).all() and stated[-1] == 1.0
-
-
-def test_refusals() -> None:
-    with pytest.raises(ValueError, match="at least 5 values, not 4"):
-        strongest_cuts(np.zeros((2, 4)))
-    with pytest.raises(ValueError, match="within 5 and 100, not 101"):
-        chance(np.array([0.5]), 101)
-    with pytest.raises(ValueError, match=r"2 dimensions \(series, nights\), not 1"):
-        detect_changes(np.zeros(7))
-    with pytest.raises(ValueError, match="above 0, not 0"):
-        detect_changes(np.zeros((1, 7)), per_100_nights=0)
-    with pytest.raises(ValueError, match="some on each side"):
-        size_of(np.zeros(3), np.zeros(0))
 
 
 def test_outlier_p_is_that_of_one_more_normal_value() -> None:

@@ -14,7 +14,7 @@ from models.gaussian_process.process import (
     kernel_matrices,
     standardised,
 )
-from models.gaussian_process.variance_components import first_guess, learn_components
+from models.gaussian_process.variance_components import learn_components
 from tests.support import DATA
 
 PARAMETERS = 8
@@ -102,10 +102,6 @@ def test_a_second_chance_is_given_to_what_seemed_to_do_nothing():
     before = learn_components(kernels, standardised(planted(80, seed=9)[0].position[:, 7])[0])
     after = learn_components(kernels, scaled, before)
     assert after.parameters[0] > 100 * after.parameters[7]
-
-
-def test_the_first_guess_treats_all_alike():
-    assert len(set(first_guess(5).parameters.tolist())) == 1
 
 
 @pytest.mark.parametrize(("metric", "least"), [("waf", 0.75), ("sa", 0.55)])

@@ -108,7 +108,7 @@ def test_no_process_fails_however_alike_its_trials_are(
     assert np.isfinite(log_evidence(covariance(kernels, components), components.noise, scaled))
     found = matter_p(kernels, scaled, components)
     assert ((found >= 0) & (found <= 1)).all()
-    r2 = unseen_r2(kernels, values, seed=0)
+    r2 = unseen_r2(kernels, values, np.arange(len(values)), seed=0)
     assert r2 is None or np.isfinite(r2)
     start = learn_components(kernels, scaled)
     for each in drawn_components(kernels, scaled, start, draws=1, seed=[seed]):

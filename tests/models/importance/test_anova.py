@@ -66,13 +66,6 @@ def test_equal_means_have_an_f_of_zero():
     assert found.p == pytest.approx(1)
 
 
-@given(st.permutations(range(9)))
-def test_row_order_does_not_matter(order):
-    found = anova([LABELS[i] for i in order], [TARGET[i] for i in order])
-    assert found.f == pytest.approx(21)
-    assert dict(zip(found.labels, found.means, strict=True)) == {"low": 2, "mid": 3, "high": 7}
-
-
 def test_what_cannot_take_part_is_left_out():
     labels = (*LABELS, "alone", None, "low")
     found = anova(labels, [*TARGET, 1e6, 1e6, np.nan])
@@ -102,13 +95,6 @@ def test_a_perfect_separation_has_no_finite_f():
     assert (found.f, found.p, found.eta_squared, found.omega_squared) == (None, 0, 1, 1)
 
 
-def test_inputs_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match="2 labels"):
-        anova(["a", "b"], [1.0])
-    with pytest.raises(ValueError, match="infinite"):
-        anova(["a", "b"], [1.0, np.inf])
-
-
 def test_holm_by_hand():
     # In order: 4 x 0.005, 3 x 0.01, 2 x 0.03, and 1 x 0.04, which may not fall below its elder.
     corrected = holm([0.01, 0.04, None, 0.03, 0.005])
@@ -127,12 +113,3 @@ def test_holm_agrees_with_statsmodels(p_values):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("gc.collect", lambda: 0)  # it would at every correction, which is slow
         np.testing.assert_array_equal(holm(p_values), multipletests(p_values, method="holm")[1])
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
-def test_holm_never_makes_p_smaller_nor_changes_the_order(p_values):
-    corrected = holm(p_values)
-    assert all(c >= p for c, p in zip(corrected, p_values, strict=True))
-    by_p = [c for _, c in sorted(zip(p_values, corrected, strict=True))]
-    assert by_p == sorted(by_p)
-    assert min(corrected) == pytest.approx(min(1, len(p_values) * min(p_values)))

@@ -1,11 +1,10 @@
 import math
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.random_forest import FeatureMatrix, measured_rows
+from models.random_forest import FeatureMatrix
 
 VALUES = np.arange(12.0).reshape(3, 4)
 OWNER = np.array([0, 1, 1, 0])
@@ -25,43 +24,8 @@ def matrices(draw):
     return matrix(values, tuple(f"p{i}" for i in range(n_parameters)), owner)
 
 
-@pytest.mark.parametrize(
-    ("change", "complaint"),
-    [
-        ({"values": np.zeros(4)}, "2 dimensions"),
-        ({"owner": np.array([0, 1, 1])}, "4 columns"),
-        ({"owner": np.array([0.0, 1.0, 1.0, 0.0])}, "integers"),
-        ({"owner": np.array([0, 1, 2, 0])}, r"0\.\.1"),
-        ({"owner": np.array([0, 1, -1, 0])}, r"0\.\.1"),
-        ({"owner": np.array([0, 0, 0, 0])}, "'b' owns no column"),
-        ({"names": ("a", "a")}, "differ"),
-        ({"values": np.where(VALUES == 5, np.inf, VALUES)}, "infinite"),
-    ],
-)
-def test_parts_that_do_not_fit_are_refused(change, complaint):
-    with pytest.raises(ValueError, match=complaint):
-        matrix(**change)
-
-
-def test_a_parameter_that_is_not_active_may_be_nan():
-    assert matrix(np.where(VALUES == 5, np.nan, VALUES)).n_trials == 3
-
-
 def test_columns_are_summed_to_their_parameter():
     assert matrix().sum_columns(np.array([1.0, 10.0, 100.0, 1000.0])).tolist() == [1001.0, 110.0]
-
-
-@given(matrices())
-def test_summing_loses_nothing(features):
-    parts = np.arange(1.0, features.owner.size + 1)
-    total = features.sum_columns(parts)
-    assert total.shape == (features.n_parameters,)
-    assert total.sum() == pytest.approx(parts.sum())
-
-
-def test_sums_need_one_importance_a_column():
-    with pytest.raises(ValueError, match="expected 4"):
-        matrix().sum_columns(np.ones(2))
 
 
 def test_all_columns_of_a_parameter_move_together():
@@ -78,19 +42,6 @@ def test_a_permutation_keeps_other_columns_and_rows_within(features, data):
     mine = features.owner == parameter
     np.testing.assert_array_equal(permuted[:, ~mine], features.values[:, ~mine])
     np.testing.assert_array_equal(permuted[:, mine], features.values[order][:, mine])
-
-
-def test_rows_are_chosen_by_mask_or_index():
-    for chosen in (np.array([True, False, True]), np.array([0, 2])):
-        assert matrix().rows(chosen).values[:, 0].tolist() == [0, 8]
-
-
-def test_measured_rows_are_those_with_a_number():
-    assert measured_rows(matrix(), [1.0, np.nan, 2]).tolist() == [True, False, True]
-    with pytest.raises(ValueError, match="3 trials"):
-        measured_rows(matrix(), [1.0])
-    with pytest.raises(ValueError, match="infinite"):
-        measured_rows(matrix(), [1.0, np.inf, 2.0])
 
 
 @given(

@@ -3,7 +3,6 @@ from collections import Counter
 from itertools import pairwise
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -58,11 +57,6 @@ def test_inactive_parameters_have_no_group():
     labels = group_labels([math.nan, *range(40), None])
     assert labels[0] is labels[-1] is None
     assert len(set(labels[1:-1])) == 4
-
-
-def test_one_group_would_compare_nothing():
-    with pytest.raises(ValueError, match="at least 2"):
-        group_labels([1, 2], quantile_groups=1)
 
 
 @given(numbers, st.integers(2, 5))

@@ -38,13 +38,6 @@ def test_p_values_are_corrected_for_all_parameters_and_metrics(planted, two_metr
     assert first["noise_0"].p_holm > 0.05
 
 
-def test_a_metric_in_company_is_asked_more_questions(planted, two_metrics):
-    both = analyses(planted.features, two_metrics, planted.groups)["second"]
-    second = {"second": two_metrics["second"]}
-    alone = analyses(planted.features, second, planted.groups)["second"]
-    assert all(both[name].p_holm >= alone[name].p_holm for name in both)
-
-
 def test_the_seed_decides(planted):
     noise = {"m": np.random.default_rng(1).normal(size=400)}  # the forest's luck makes the order
     orders = [rank(planted.features, noise, seed=seed) for seed in (1, 1, 2)]
@@ -59,12 +52,6 @@ def test_a_trial_without_a_metric_is_left_out_for_that_metric_alone(planted):
     found = rank(planted.features, {"m": gaps})
     assert found == rank(kept, {"m": gaps[150:]})
     assert found[:2] == ("strong", "codec")
-
-
-def test_row_order_does_not_change_what_matters(planted):
-    order = np.random.default_rng(0).permutation(400)
-    found = rank(planted.features.rows(order), {"m": planted.target[order]})
-    assert found[:3] == ("strong", "codec", "weak")
 
 
 def test_metrics_that_tell_nothing_do_not_count(planted):
@@ -96,17 +83,3 @@ def test_inactive_parameters_are_a_value_of_their_own():
 
 def test_without_any_knowledge_the_order_is_as_given(planted):
     assert rank(planted.features, {}) == planted.features.names
-
-
-def test_targets_that_do_not_fit_are_refused(planted):
-    with pytest.raises(ValueError, match="400 trials"):
-        rank(planted.features, {"m": np.zeros(19)})
-    with pytest.raises(ValueError, match="infinite"):
-        rank(planted.features, {"m": np.full(400, np.inf)})
-
-
-def test_groups_must_name_the_parameters():
-    features = FeatureMatrix(values=np.ones((3, 1)), names=("a",), owner=np.array([0]))
-    for groups in ({}, {"a": "xyz", "b": "xyz"}):
-        with pytest.raises(ValueError, match=r"check '[ab]'"):
-            analyses(features, {}, groups)

@@ -28,16 +28,6 @@ def test_halves_of_noise_agree_by_chance(planted):
     assert 0.15 < np.mean(found) < 0.5
 
 
-@pytest.mark.slow
-def test_no_trial_is_in_both_halves(planted):
-    # Twice the same 12 trials: if halves could share, they would rank alike more often.
-    rng = np.random.default_rng(2)
-    rows = np.arange(24)
-    noise = rng.random(400)
-    assert halves(planted, rows, target=noise, splits=30).overlap.mean() < 0.6
-    assert halves(planted, rows[:19]).overlap.tolist() == [0] * 6  # 9 a half: too few to learn
-
-
 def test_gaps_of_one_metric_leave_the_others_alone(planted):
     gap = np.full(400, np.nan)
     with_gap = split_half(
@@ -50,6 +40,7 @@ def test_gaps_of_one_metric_leave_the_others_alone(planted):
 def test_what_is_constant_teaches_nothing(planted):
     found = halves(planted, np.arange(100), target=np.ones(400))
     assert found.overlap.tolist() == found.kendall_tau.tolist() == [0] * 6
+    assert halves(planted, np.arange(19)).overlap.tolist() == [0] * 6  # 9 a half: too few to learn
 
 
 def test_the_seed_decides(planted):
@@ -62,27 +53,3 @@ def test_the_seed_decides(planted):
 
 def test_the_top_is_no_more_than_everything(planted):
     assert halves(planted, np.arange(100), top_k=50, splits=2).overlap.tolist() == [1, 1]
-
-
-@pytest.mark.parametrize(
-    ("change", "complaint"),
-    [
-        ({"splits": 0}, "splits"),
-        ({"top_k": 0}, "top_k"),
-        ({"targets": {"y": np.ones(3)}}, "400 trials"),
-        ({"targets": {"y": np.full(400, np.inf)}}, "infinite"),
-    ],
-)
-def test_nonsense_is_refused(planted, change, complaint):
-    arguments = {"targets": {"y": planted.target}, "seed": 0, "top_k": 2, "splits": 1} | change
-    with pytest.raises(ValueError, match=complaint):
-        split_half(planted.features, **arguments)
-
-
-def test_measurements_of_one_setting_are_in_the_same_half(planted):
-    """Noise measured twice: halves that shared settings would learn the same of them."""
-    noise = np.random.default_rng(3).random(400)
-    twice = np.repeat(np.arange(24), 2)
-    whole = halves(planted, np.arange(24), target=noise, splits=30)
-    assert halves(planted, twice, target=noise, splits=30).overlap.mean() < 0.6
-    assert whole.overlap.mean() < 0.6

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from optimizer.evaluation.baseline import Baseline, drift_p, stepped_levels, summarise
+from optimizer.evaluation.baseline import (
+    Baseline,
+    MetricNoise,
+    drift_p,
+    stepped_levels,
+    summarise,
+)
 from optimizer.trials.trial import Purpose, Trial
 from sampler.bench.outcome import TrialState
 from tests.support.optimizer.pretend_bench import START, trial_of
@@ -89,22 +95,12 @@ class TestSummary:
         with pytest.raises(ValueError, match="baseline"):
             summarise([trial_of(1, purpose=Purpose.BASELINE, state=TrialState.FAILED)])
 
-    def test_of_one_run_has_no_spread(self):
-        assert summarise(baselines([10.0])).noise["time"].spread is None
-
-    def test_of_constant_values_has_no_spread_and_no_drift(self):
-        noise = summarise(baselines([10.0] * 12)).noise["time"]
-        assert (noise.spread, noise.drift_p, noise.drifting) == (0.0, None, False)
-
-    def test_of_values_that_are_all_zero_has_no_spread(self):
-        noise = summarise(baselines([0.0] * 6)).noise["time"]
-        assert (noise.median, noise.spread, noise.drifting) == (0.0, None, False)
-
-    def test_gives_the_same_whenever_it_is_made(self):
-        times = list(drifting(SHAPES["linear"], 9, 0.05, np.random.default_rng(1)))
-        assert (
-            summarise(baselines(times)).noise["time"] == summarise(baselines(times)).noise["time"]
-        )
+    @pytest.mark.parametrize(
+        ("times", "spread"), [([10.0], None), ([10.0] * 12, 0.0), ([0.0] * 6, None)]
+    )
+    def test_of_values_that_are_all_the_same_has_no_spread_and_no_drift(self, times, spread):
+        noise = summarise(baselines(times)).noise["time"]
+        assert noise == MetricNoise(times[0], spread, None, drifting=False)
 
     def test_does_not_depend_on_the_order_in_which_runs_are_given(self):
         runs = baselines([10.0, 10.5, 11.2, 11.9, 12.4, 13.1, 13.5, 14.2])
@@ -132,14 +128,14 @@ class TestFindingDrift:
     )
     def test_has_power(self, shape: str, runs: int, noise: float, least_power: float):
         rng = np.random.default_rng(11)
-        hits = sum(found(drifting(SHAPES[shape], runs, noise, rng)) for _ in range(120))
-        assert hits / 120 >= least_power
+        hits = sum(found(drifting(SHAPES[shape], runs, noise, rng)) for _ in range(60))
+        assert hits / 60 >= least_power
 
-    @pytest.mark.parametrize("runs", [5, 8, 20])
+    @pytest.mark.parametrize("runs", [5, 20])
     def test_raises_false_alarms_in_five_percent_of_steady_machines(self, runs: int):
         rng = np.random.default_rng(12)
-        alarms = sum(found(10 * np.exp(0.05 * rng.normal(size=runs))) for _ in range(600))
-        low, high = stats.binom.interval(0.999, 600, 0.05)
+        alarms = sum(found(10 * np.exp(0.05 * rng.normal(size=runs))) for _ in range(300))
+        low, high = stats.binom.interval(0.999, 300, 0.05)
         assert low <= alarms <= high
 
     def test_of_thousands_of_runs_is_as_likely_as_by_shuffling(self):

@@ -18,35 +18,21 @@ def walked(plan: Plan) -> tuple[int, int, str]:
 
 
 class TestDivision:
-    def test_every_run_has_a_purpose(self):
+    def test_every_run_has_a_purpose_and_every_part_is_there(self):
         for trials in EVERY_SIZE:
             plan = divide(trials)
             assert plan.first + plan.exploring + plan.confirm_runs == plan.trials == trials
-
-    def test_every_part_is_there(self):
-        for trials in EVERY_SIZE:
-            plan = divide(trials)
-            assert plan.first >= 2
-            assert plan.exploring >= 4
-            assert plan.pairs >= 3
-            assert plan.candidates >= 1 and plan.rounds >= 1
-            assert plan.repeat_every >= 10
-
-    def test_configurations_and_repeats_add_up_to_the_exploring_runs(self):
-        for trials in EVERY_SIZE:
-            plan = divide(trials)
+            assert plan.first >= 2 and plan.exploring >= 4 and plan.pairs >= 3
+            assert plan.candidates >= 1 and plan.rounds >= 1 and plan.repeat_every >= 10
             configurations, repeats, last = walked(plan)
             assert configurations == plan.explore
             assert configurations + repeats == plan.exploring
             assert last == "configuration"
 
-    def test_small_jobs_confirm_with_a_fair_share(self):
-        assert divide(12).confirm_runs == 6
-        assert divide(12).explore == 4
-
-    def test_large_jobs_spend_little_on_confirming(self):
-        assert divide(1000).confirm_runs <= 50
-        assert divide(3000).explore >= 2800
+    def test_small_jobs_confirm_with_a_fair_share_and_large_ones_with_little(self):
+        assert (divide(12).confirm_runs, divide(12).explore) == (6, 4)
+        assert (divide(23).select_runs, divide(24).select_runs) == (0, 4)
+        assert divide(1000).confirm_runs <= 50 and divide(3000).explore >= 2800
 
     def test_a_block_of_the_proof_has_a_third_run_where_there_are_starting_points(self):
         with_starts, without = divide(90, starts=True), divide(90)
@@ -60,23 +46,15 @@ class TestDivision:
             plan = divide(trials)
             assert 1 <= plan.simplified <= plan.explore / 4
 
-    def test_candidates_are_chosen_among_only_when_there_are_several(self):
-        assert divide(23).select_runs == 0
-        assert divide(24).select_runs == 4
-
     @pytest.mark.parametrize("trials", [-1, 0, 11])
     def test_too_few_are_refused_with_the_least_that_is_needed(self, trials: int):
         with pytest.raises(ValueError, match="at least 12"):
             divide(trials)
 
 
-class TestMinutes:
-    def test_hold_whole_trials(self):
-        assert trials_in(10, 20.0) == 30
-        assert trials_in(10, 20.1) == 29
-
-    def test_hold_at_least_the_smallest_job(self):
-        assert trials_in(1, 60.0) == LEAST_TRIALS
-
-    def test_of_a_benchmark_that_takes_no_time_are_bounded(self):
-        assert trials_in(1, 0.0) == 60_000
+@pytest.mark.parametrize(
+    ("minutes", "seconds", "trials"),
+    [(10, 20.0, 30), (10, 20.1, 29), (1, 60.0, LEAST_TRIALS), (1, 0.0, 60_000)],
+)
+def test_minutes_hold_whole_trials(minutes: int, seconds: float, trials: int):
+    assert trials_in(minutes, seconds) == trials

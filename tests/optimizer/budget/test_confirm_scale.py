@@ -1,6 +1,7 @@
 """A confirmation at a larger scale: what decides there, and how long it is said to take."""
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -19,6 +20,7 @@ def two_loads(strategy: str = "sobol") -> Problem:
     return replace(problem_of(strategy), confirm=LARGER)
 
 
+@cache
 def concluded(larger, trials: int = 60) -> tuple[Job, Conclusion]:
     bench = TwoLoads()
     bench.larger = larger
@@ -99,8 +101,8 @@ def test_time_left_counts_the_larger_runs():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("minutes", [60, 240])
-def test_minutes_hold_the_larger_runs(minutes: int):
+def test_minutes_hold_the_larger_runs():
+    minutes = 60
     job = Job(two_loads(), Budget(minutes=minutes), TwoLoads())
     job.run()
     trials = job.log.trials()

@@ -1,5 +1,4 @@
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -56,18 +55,13 @@ class TestChange:
         assert 0 <= found.p <= 1
         assert all(map(math.isfinite, (found.percent, found.low, found.high)))
 
-    def test_without_any_noise_is_certain(self):
-        found = change([(4.0, 3.0)] * 3)
-        assert (found.percent, found.low, found.high) == pytest.approx((-25, -25, -25))
-        assert found.p == 0
-
-    def test_of_equal_values_is_none(self):
-        found = change([(4.0, 4.0)] * 3)
-        assert (found.percent, found.low, found.high, found.p) == (0, 0, 0, 1)
-
-    def test_from_zero_to_zero_is_none(self):
-        found = change([(0.0, 0.0)] * 3)
-        assert (found.percent, found.p) == (0, 1)
+    @pytest.mark.parametrize(
+        ("pair", "percent", "p"), [((4.0, 3.0), -25, 0), ((4.0, 4.0), 0, 1), ((0.0, 0.0), 0, 1)]
+    )
+    def test_without_any_noise_is_certain(self, pair: tuple[float, float], percent: int, p: int):
+        found = change([pair] * 3)
+        assert (found.percent, found.low, found.high) == pytest.approx((percent,) * 3)
+        assert found.p == p
 
     def test_of_values_that_are_not_above_zero_is_relative_to_the_baselines_mean(self):
         pairs = [(-4.0, 1.0), (-5.0, 0.0), (-6.0, -0.5)]
@@ -145,25 +139,16 @@ class TestVerdict:
         together = waf_pairs((4.0, 3.9), (8.0, 7.8), (16.0, 15.6), (32.0, 31.2))
         assert judge(WAF, together, planned=4).confirmed
 
-    def test_a_worse_one_is_not_confirmed_however_sure(self):
-        verdict = judge(WAF, waf_pairs(*[(4.0, 5.0)] * 8), planned=8)
-        assert not verdict.confirmed
-        assert verdict.p == 1
-
-    def test_an_equal_one_is_not_confirmed(self):
-        verdict = judge(WAF, waf_pairs(*[(4.0, 4.0)] * 8), planned=8)
-        assert not verdict.confirmed
-        assert verdict.p == 0.5
+    @pytest.mark.parametrize(("waf", "p"), [(5.0, 1), (4.0, 0.5)], ids=["worse", "equal"])
+    def test_what_is_no_better_is_not_confirmed_however_sure(self, waf: float, p: float):
+        verdict = judge(WAF, waf_pairs(*[(4.0, waf)] * 8), planned=8)
+        assert (verdict.confirmed, verdict.p) == (False, p)
 
     def test_counters_that_never_vary_confirm(self):
         verdict = judge(WAF, waf_pairs(*[(4.0, 3.0)] * 3), planned=3)
         assert verdict.confirmed
         assert (verdict.low, verdict.fitness, verdict.high) == pytest.approx((250, 250, 250))
         assert verdict.p == 0 and "one-sided p < 0.001 (below" in verdict.why
-
-    @pytest.mark.parametrize("ended_well", [0, 1])
-    def test_needs_two_pairs_to_say_anything(self, ended_well: int):
-        assert judge(WAF, waf_pairs(*[(4.0, 3.0)] * ended_well), planned=3) is None
 
     def test_needs_three_pairs_to_confirm(self):
         verdict = judge(WAF, waf_pairs((4.0, 3.0), (4.0, 3.0)), planned=5)
@@ -186,8 +171,10 @@ class TestVerdict:
         assert verdict == alone
         assert verdict.baseline["waf"] == 4.0 and "sa" not in verdict.baseline
 
-    def test_nothing_is_said_when_every_pair_lacks_a_metric(self):
+    def test_nothing_is_said_of_fewer_than_two_pairs_or_where_each_lacks_a_metric(self):
         assert judge(PAPER, waf_pairs(*[(4.0, 3.0)] * 5), planned=5) is None
+        for few in ([], [(4.0, 3.0)]):
+            assert judge(WAF, waf_pairs(*few), planned=3) is None
 
     def test_tells_the_change_of_every_metric_that_was_measured_throughout(self):
         pairs = noisy_pairs(np.random.default_rng(8), 5, better=0.9)
@@ -197,7 +184,7 @@ class TestVerdict:
         assert verdict.changes["p99"].percent == pytest.approx(20)
         for name, found in verdict.changes.items():
             alone = change([(t[name], m[name]) for t, m in pairs])
-            assert replace(found, p_adjusted=None, detectable=None) == alone
+            assert found.model_copy(update=dict.fromkeys(("p_adjusted", "detectable"))) == alone
         # Corrected for the metrics that a verdict may name alone.
         assert verdict.changes["p99"].p_adjusted is None
         assert all(verdict.changes[name].p_adjusted >= verdict.changes[name].p for name in LEVEL)
@@ -215,7 +202,7 @@ def only(pairs: list[Pair], name: str) -> list[Pair]:
 
 
 class TestBySimulation:
-    @pytest.mark.parametrize("pairs", [3, 4, 6, 8])
+    @pytest.mark.parametrize("pairs", [3, 8])
     def test_noise_alone_is_seldom_called_better(self, pairs: int):
         rng = np.random.default_rng([21, pairs])
         confirmed = sum(
@@ -238,14 +225,14 @@ class TestBySimulation:
     def test_intervals_hold_the_truth_in_95_percent(self, pairs: int, true: float):
         rng = np.random.default_rng([23, pairs])
         held = 0
-        for _ in range(2000):
+        for _ in range(1000):
             runs = np.exp(0.1 * rng.normal(size=(pairs, 2))) * [10, 10 * (1 + true / 100)]
             found = change(runs.tolist())
             held += found.low <= true <= found.high
-        low, high = stats.binom.interval(0.999, 2000, 0.95)
+        low, high = stats.binom.interval(0.999, 1000, 0.95)
         assert low <= held <= high
 
-    @pytest.mark.parametrize(("pairs", "better"), [(3, 0.96), (4, 0.975), (8, 0.985)])
+    @pytest.mark.parametrize(("pairs", "better"), [(3, 0.96), (8, 0.985)])
     def test_an_improvement_is_confirmed_with_the_power_of_the_t_test(self, pairs, better):
         rng = np.random.default_rng([24, pairs])
         confirmed = sum(

@@ -9,7 +9,7 @@ from optimizer.evaluation.baseline import summarise
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Limit, Objective, Term, require_measured
 from optimizer.objective.objective_file import parse_weights, weights_words
-from optimizer.surrogate.predictions import predictions_of
+from optimizer.surrogate.predictions import Prediction, predictions_of
 from optimizer.trials.trial import History, Phase, Purpose
 from sampler.bench.outcome import TrialState
 from sampler.common.errors import InputError
@@ -32,6 +32,10 @@ def picked(trials: History, objective: Objective = WAF, count: int = 9, **proble
     return select_trade_offs(Evaluation(asked, trials), objective, count=count)
 
 
+def numbers(*given, **more) -> list[int]:
+    return [each.first.number for each in picked(*given, **more).best]
+
+
 class TestPick:
     def test_the_fittest_first_and_of_equal_ones_the_earlier(self):
         trials = history(
@@ -44,7 +48,7 @@ class TestPick:
         assert [each.first.number for each in found.best] == [4, 3, 5]
         assert [each.fitness for each in found.best] == [500.0, 250.0, 250.0]
         assert (found.judged, found.keeping) == (3, 3)
-        assert [each.first.number for each in picked(trials, count=1).best] == [4]
+        assert numbers(trials, count=1) == [4]
 
     def again(self) -> History:
         """Two configurations; the first, a lucky one, is measured again in three ways."""
@@ -80,7 +84,7 @@ class TestPick:
             5, configuration={"x": 3.0}, state=TrialState.FAILED, subject=3, phase=Phase.SEARCH
         )
         trials = history(trial_of(3, {"waf": 0.1}), trial_of(4, {"waf": 1.5}), failed)
-        assert [each.first.number for each in picked(trials).best] == [4]
+        assert numbers(trials) == [4]
 
     def test_what_was_given_beyond_the_memory_is_not_picked(self):
         space = load_space("default")
@@ -91,10 +95,8 @@ class TestPick:
             trial_of(4, {"waf": 1.5}, configuration=default | {"max_background_jobs": 4}),
         )
         memory = memory_bytes(space.context)
-        assert [each.first.number for each in picked(trials, space=space, memory=memory).best] == [
-            4
-        ]
-        assert [each.first.number for each in picked(trials, space=space).best] == [3, 4]
+        assert numbers(trials, space=space, memory=memory) == [4]
+        assert numbers(trials, space=space) == [3, 4]
 
     def test_limits_are_kept_by_the_means(self):
         limited = replace(WAF, limits=(Limit("sa", at_most_baseline=1.0),))
@@ -107,7 +109,7 @@ class TestPick:
 
     def test_what_lacks_a_metric_of_the_preference_is_not_judged(self):
         trials = history(trial_of(3, {"sa": 0.1}), trial_of(4, {"waf": 1.9, "sa": 1.0}))
-        assert [each.first.number for each in picked(trials).best] == [4]
+        assert numbers(trials) == [4]
 
     def test_clocks_are_corrected(self):
         slowing = [
@@ -144,25 +146,17 @@ class TestOpinions:
         trials = job_of(problem, 40, bench).run().history
         best = picked(trials).best[0]
         assert best.fitness > 200
-        said = predictions_of(Evaluation(problem, trials), problem.objective, [best.first.number])[
-            best.first.number
-        ]
+
+        def told(objective: Objective) -> Prediction:
+            number = best.first.number
+            return predictions_of(Evaluation(problem, trials), objective, [number])[number]
+
+        said = told(problem.objective)
         assert said.fitness < best.fitness / 2
         assert said.low < said.fitness < said.high and said.keeps == 1.0
         never = replace(problem.objective, limits=(Limit("sa", at_most=0.01),))
-        for _ in range(5):  # in turn: what was learned for one objective is not for another
-            assert (
-                predictions_of(Evaluation(problem, trials), never, [best.first.number])[
-                    best.first.number
-                ].keeps
-                == 0.0
-            )
-            assert (
-                predictions_of(
-                    Evaluation(problem, trials), problem.objective, [best.first.number]
-                )[best.first.number]
-                == said
-            )
+        # In turn: what was learned for one objective is not for another.
+        assert [told(never).keeps, told(problem.objective), told(never).keeps] == [0.0, said, 0.0]
 
     def test_of_too_few_trials_there_are_none(self):
         problem = problem_of("random", objective="waf")

@@ -13,7 +13,6 @@ from optimizer.evaluation.evaluation import (
     front_of,
     hypervolume,
     hypervolume_growth,
-    within_limits,
 )
 from optimizer.objective.objective import Limit, Objective, Term, pareto_front
 from optimizer.trials.trial import Purpose
@@ -62,13 +61,6 @@ def test_it_only_grows_and_by_what_enlarges_it(points: list[tuple[float, ...]]):
 
 
 @settings(deadline=None)
-@given(POINTS, st.randoms(use_true_random=False))
-def test_the_order_of_trials_does_not_matter_in_the_end(points, random):
-    shuffled = random.sample(points, len(points))
-    assert volume(shuffled) == pytest.approx(volume(points), rel=1e-9)
-
-
-@settings(deadline=None)
 @given(POINTS)
 def test_what_others_beat_adds_nothing(points: list[tuple[float, ...]]):
     names = [f"m{place}" for place in range(len(points[0]))]
@@ -109,7 +101,3 @@ class TestOfAJob:
         assert self.front(limited).growth == ((3, 1.5),)
         unmeasured = replace(TWO, limits=(Limit("read_p99", at_most=1.0),))
         assert self.front(unmeasured).numbers == self.front(unmeasured).growth == ()
-
-    def test_without_limits_all_are_kept(self):
-        points = {3: {"waf": 1.0}}
-        assert within_limits(TWO, {"waf": 2.0}, points) == points

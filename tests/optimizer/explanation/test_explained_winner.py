@@ -135,19 +135,6 @@ def test_a_limit_that_the_winner_keeps_is_kept():
     assert set(found.minimal.dropped) == INERT - {"dull"}
 
 
-def test_nothing_to_explain():
-    asked = problem()
-    history = history_of(asked, additive)
-    assert (
-        explain_winner(
-            Evaluation(asked, history), asked.space.default_configuration(), error=NOISE
-        )
-        is None
-    )
-    few = history_of(asked, additive, draws=3)
-    assert explain_winner(Evaluation(asked, few), WINNER, error=NOISE) is None
-
-
 @pytest.mark.slow
 def test_a_winner_that_the_models_hold_for_worse_has_no_minimal_one():
     asked = problem()

@@ -17,6 +17,7 @@ from sampler.common.errors import InputError
 DATA = Path(__file__).parent / "data" / "objectives"
 GOOD = sorted((DATA / "good").glob("*.toml"))
 BAD = sorted((DATA / "bad").glob("*.toml"))
+assert len(GOOD) >= 3 and len(BAD) >= 20
 
 
 def name_of(path: Path) -> str:
@@ -24,9 +25,6 @@ def name_of(path: Path) -> str:
 
 
 class TestShippedObjectives:
-    def test_are_those_that_others_rely_on(self):
-        assert set(SHIPPED) == {"paper", "waf", "sa", "rate", "pareto", "reading", "stalls"}
-
     def test_the_papers_has_four_terms_of_equal_weight(self):
         paper = load_objective("paper")
         assert [(t.metric, t.direction, t.weight) for t in paper.terms] == [
@@ -37,19 +35,13 @@ class TestShippedObjectives:
         ]
         assert not paper.limits and not paper.pareto
 
-    @pytest.mark.parametrize(
-        ("name", "direction"), [("waf", "min"), ("sa", "min"), ("rate", "max")]
-    )
-    def test_those_of_one_metric_are_named_for_it(self, name: str, direction: str):
-        assert load_objective(name).terms == (Term(name, direction),)
-
-    def test_only_one_asks_for_the_front(self):
-        assert [name for name in SHIPPED if load_objective(name).pareto] == ["pareto"]
-
-    @pytest.mark.parametrize("name", SHIPPED)
-    def test_are_named_as_they_are_asked_for_and_explained(self, name: str):
-        assert load_objective(name).name == name
-        assert load_objective(name).help
+    def test_are_named_as_they_are_asked_for_and_explained(self):
+        assert set(SHIPPED) == {"paper", "waf", "sa", "rate", "pareto", "reading", "stalls"}
+        for name in SHIPPED:
+            found = load_objective(name)
+            assert (found.name, bool(found.help), found.pareto) == (name, True, name == "pareto")
+        for name, direction in (("waf", "min"), ("sa", "min"), ("rate", "max")):
+            assert load_objective(name).terms == (Term(name, direction),)
 
 
 class TestFiles:
@@ -66,16 +58,13 @@ class TestFiles:
             Limit("write_p99", at_most=250.0),
             Limit("memory", at_most=536870912.0, at_least=1048576.0),
         )
+        assert objective_document(limited)["limit"][0] == {"metric": "write_p99", "at_most": 250.0}
 
     def test_bounds_relative_to_the_baseline_are_read(self):
         assert load_objective(str(DATA / "good" / "relative.toml")).limits == (
             Limit("rate", at_least_baseline=0.95),
             Limit("write_p99", at_most=250.0, at_most_baseline=1.1),
         )
-
-    def test_a_document_without_them_is_as_it_was(self):
-        limited = load_objective(str(DATA / "good" / "limited.toml"))
-        assert objective_document(limited)["limit"][0] == {"metric": "write_p99", "at_most": 250.0}
 
     @pytest.mark.parametrize("path", BAD, ids=name_of)
     def test_bad_ones_are_refused_with_the_field_named(self, path: Path):
@@ -90,10 +79,6 @@ class TestFiles:
     def test_what_is_not_there_is_refused(self, given: str):
         with pytest.raises(InputError, match="objective"):
             load_objective(given)
-
-    def test_every_folder_has_documents(self):
-        assert len(GOOD) >= 3
-        assert len(BAD) >= 20
 
 
 NAMES = st.text(st.characters(categories=["L", "N", "P", "Zs"]), min_size=1, max_size=20)

@@ -23,12 +23,6 @@ class TestEquation2:
         found = PAPER.fitness(changed(waf=-20.65, sa=-54.50, time=5.64, rate=89.68), DEFAULT)
         assert found == pytest.approx(206.5 + 545.0 - 56.4 + 896.8)
         assert found == pytest.approx(1590, abs=3)
-
-    def test_gives_more_when_the_time_is_better_too(self):
-        found = PAPER.fitness(changed(waf=-20.65, sa=-54.50, time=-5.64, rate=89.68), DEFAULT)
-        assert found == pytest.approx(1704.7)
-
-    def test_is_zero_at_the_baseline(self):
         assert PAPER.fitness(DEFAULT, DEFAULT) == 0
 
     def test_is_the_sum_of_the_terms_that_are_shown(self):
@@ -81,9 +75,8 @@ class TestLimits:
     )
     def test_include_their_bounds(self, value: float, holds: bool):
         assert Limit("p99", at_most=20.0, at_least=10.0).holds({"p99": value}) is holds
-
-    def test_are_broken_by_a_measurement_that_lacks_the_metric(self):
-        assert not Limit("p99", at_most=20.0).holds({"p50": 1.0})
+        assert not Limit("p99", at_most=20.0).holds({"p50": value})
+        assert Limit("p99").holds({"p99": math.inf})
 
     def test_must_all_hold(self):
         objective = Objective(
@@ -109,9 +102,7 @@ class TestOrder:
         cut_off = self.value({"time": 400.0, "rate": 250.0, "memory": 50.0})
         greedy = self.value(changed(waf=-50, sa=-50, time=-50, rate=900) | {"memory": 101.0})
         assert bad > cut_off > greedy
-
-    def test_a_limit_that_was_not_measured_is_broken(self):
-        assert self.value(DEFAULT) < self.value({"time": 400.0, "memory": 50.0})
+        assert self.value(DEFAULT) < self.value({"time": 400.0, "memory": 50.0})  # not measured
 
     def test_a_cut_off_trial_never_beats_the_baseline(self):
         assert PAPER.rank_value({"time": 1.0, "rate": 1e9}, DEFAULT) < 0
@@ -163,10 +154,5 @@ class TestParetoFront:
     def test_leaves_out_what_was_not_wholly_measured(self):
         points = {1: {"waf": 1.0, "sa": 1.0, "rate": 1.0}, 2: {"waf": 0.5, "sa": 0.5}}
         assert pareto_front(points, TERMS) == [1]
-
-    def test_keeps_equals(self):
-        same = {"waf": 1.0, "sa": 1.0, "rate": 1.0}
+        same = points[1]
         assert pareto_front({1: same, 2: dict(same)}, TERMS) == [1, 2]
-
-    def test_an_unbounded_limit_is_no_limit(self):
-        assert Limit("waf").holds({"waf": math.inf})

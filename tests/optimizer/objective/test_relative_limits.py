@@ -8,14 +8,10 @@ from hypothesis import strategies as st
 
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Limit, Objective, Term, require_possible
-from optimizer.results.result import conclude
-from optimizer.run.planning import ProgressTracker, plan_of
+from optimizer.run.planning import ProgressTracker
 from optimizer.trials.trial import History, Purpose
 from sampler.common.errors import InputError
 from tests.support.optimizer.pretend_bench import (
-    PretendBench,
-    bowl,
-    candidates,
     job_of,
     problem_of,
     trial_of,
@@ -102,25 +98,6 @@ class TestOrder:
 
 
 class TestJob:
-    def test_only_one_that_keeps_its_share_of_the_baseline_may_win(self):
-        """Without the limit the winner is faster than this."""
-        limited = Objective("o", WAF, (Limit("rate", at_most_baseline=1.2),))
-        job = job_of(problem_of(objective=limited), 48, PretendBench())
-        conclusion = job.run()
-        level = bowl(job.problem.space.default_configuration())["rate"]
-        free = job_of(problem_of(objective=Objective("o", WAF)), 48, PretendBench()).run()
-        assert free.verdict.winner["rate"] > 1.2 * level
-        winner = job.log.kept[conclusion.winner]
-        assert conclusion.verdict.confirmed
-        assert winner.metrics["rate"] <= 1.2 * level
-        keepers = [t for t in candidates(job.log.trials()) if t.metrics["rate"] <= 1.2 * level]
-        assert winner.metrics["waf"] == min(t.metrics["waf"] for t in keepers)
-        history = History(job.log.trials())
-        again = conclude(
-            Evaluation(job.problem, history), plan_of(job.problem, job.budget, history)
-        )
-        assert again.winner == conclusion.winner
-
     def test_a_figure_that_contradicts_a_multiple_ends_it_at_once(self):
         limits = (Limit("rate", at_least=1e9), Limit("rate", at_most_baseline=1.1))
         job = job_of(problem_of(objective=Objective("mine", WAF, limits)), 24)

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.results.result import conclude, job_result
 from optimizer.results.search import parameter_ranking
-from optimizer.run.planning import Budget, plan_of
 from optimizer.surrogate.parameter_effects import (
     ParameterEffects,
     directions,
@@ -34,15 +32,25 @@ def trials() -> list[Trial]:
     return list(job.log.trials())
 
 
+@pytest.fixture(scope="module")
+def evaluation(trials: list[Trial]) -> Evaluation:
+    return Evaluation(problem_of("guided"), History(trials))
+
+
+@pytest.fixture(scope="module")
+def document(evaluation: Evaluation) -> dict:
+    return parameter_ranking(evaluation).document()
+
+
 def effects(evaluation: Evaluation) -> ParameterEffects:
     found = parameter_effects(evaluation)
     assert found is not None
     return found
 
 
-def test_what_matters_is_known_after_a_job(trials: list[Trial]):
+def test_what_matters_is_known_after_a_job(evaluation: Evaluation):
     """``bowl`` moves by x most, then y; ``level`` and ``idle`` do nothing."""
-    found = effects(Evaluation(problem_of("guided"), History(trials)))
+    found = effects(evaluation)
     assert found.order[0] == "x"
     assert set(found.order[-2:]) == {"level", "idle"}
     place = {name: found.names.index(name) for name in found.names}
@@ -54,8 +62,7 @@ def test_what_matters_is_known_after_a_job(trials: list[Trial]):
     assert found.share.sum() == pytest.approx(1)
 
 
-def test_the_way_to_better_is_known(trials: list[Trial]):
-    evaluation = Evaluation(problem_of("guided"), History(trials))
+def test_the_way_to_better_is_known(evaluation: Evaluation):
     found = directions(evaluation, effects(evaluation))
     assert found["x"].better in ("low", "middle")  # best at 0.3, the baseline at 0.9
     assert found["x"].gain > 300
@@ -64,10 +71,9 @@ def test_the_way_to_better_is_known(trials: list[Trial]):
 
 
 @pytest.mark.slow
-def test_the_proof_changes_nothing_of_it(trials: list[Trial]):
-    problem = problem_of("guided")
-    explored = [trial for trial in trials if trial.phase is not Phase.CONFIRM]
-    before, after = (effects(Evaluation(problem, History(known))) for known in (explored, trials))
+def test_the_proof_changes_nothing_of_it(evaluation: Evaluation):
+    explored = [trial for trial in evaluation.history if trial.phase is not Phase.CONFIRM]
+    before, after = map(effects, (Evaluation(evaluation.problem, History(explored)), evaluation))
     assert before.order == after.order
     np.testing.assert_array_equal(before.share, after.share)
 
@@ -110,15 +116,7 @@ def test_what_draws_move_has_effects_though_no_search_moves_it(trials: list[Tria
 
 
 class TestTheDocument:
-    def document(self, trials: list[Trial], strategy: str = "guided") -> dict:
-        problem, history = problem_of(strategy), History(trials)
-        plan = plan_of(problem, Budget(trials=TRIALS), history)
-        return job_result(
-            conclude(Evaluation(problem, history), plan), job={}, environment={}
-        ).document()
-
-    def test_forest_and_process_rank_side_by_side(self, trials: list[Trial]):
-        document = self.document(trials)
+    def test_forest_and_process_rank_side_by_side(self, document: dict):
         assert document["ranked_by"] == "models"
         assert document["models"].keys() == document["forest"].keys()
         rows = document["parameters"]
@@ -136,8 +134,7 @@ class TestTheDocument:
                 assert 1 <= found["rank_low"] <= found["rank_high"] <= len(rows)
         assert all(-1 <= each["kendall_tau"] <= 1 for each in document["models"].values())
 
-    def test_shares_are_by_the_process(self, trials: list[Trial]):
-        document = self.document(trials)
+    def test_shares_are_by_the_process(self, document: dict):
         rows, wanted = document["parameters"], np.zeros(len(document["parameters"]))
         assert set(document["shown_first"].values()) == {"process"}
         for metric in document["shown_first"]:
@@ -145,15 +142,15 @@ class TestTheDocument:
             wanted += total / total.sum() / len(document["shown_first"])
         assert [row["share"] for row in rows] == pytest.approx(wanted.tolist())
 
-    def test_few_draws_test_nothing_and_say_what_they_could_have_seen(self, trials: list[Trial]):
-        power = self.document(trials)["anova_power"]
+    def test_few_draws_test_nothing_and_say_what_they_could_have_seen(self, document, trials):
+        power = document["anova_power"]
         assert power["draws"] == len(candidates(trials, Phase.SAMPLE)) < power["least"] == 30
         assert 0.2 < power["smallest_share"] < 1
 
     def test_draws_alone_are_ranked_in_the_same_way(self, trials: list[Trial]):
         drawn = [replace(t, phase=Phase.SAMPLE) if t.purpose is Purpose.CANDIDATE else t
                  for t in trials]  # fmt: skip
-        document = self.document(drawn, "random")
+        document = parameter_ranking(Evaluation(problem_of(), History(drawn))).document()
         assert document["ranked_by"] == "models"
         assert document["parameters"][0]["name"] == "x"
         assert document["anova_power"]["draws"] > 30

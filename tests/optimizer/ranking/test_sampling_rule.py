@@ -1,6 +1,6 @@
 """The rule that ends the sampling phase: when it fires, when it does not, and on what it rests."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -11,7 +11,6 @@ from optimizer.budget.budget import divide
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results.result import job_result
 from optimizer.results.search import sampling_of
-from optimizer.run.planning import Budget
 from optimizer.strategies.genetic import (
     FIRST_CHECKPOINT,
     IN_A_ROW,
@@ -31,7 +30,6 @@ from tests.support.models.quick_ranking import no_simplified
 from tests.support.optimizer.asking_runner import AskingRunner
 from tests.support.optimizer.pretend_bench import (
     Job,
-    ListLog,
     PretendBench,
     configurations,
     job_of,
@@ -99,10 +97,6 @@ class TestTheRule:
         assert checkpoints(48) == ()
         assert len(checkpoints(10_000)) == 16
 
-    @pytest.mark.parametrize("trials", [12, 24, 48, 90])
-    def test_never_looks_in_a_small_job(self, trials):
-        assert checkpoints(planned(trials)) == ()
-
     @given(st.lists(st.none() | st.floats(-1, 1), max_size=6), st.floats(0, 1))
     def test_wants_its_level_more_than_once_in_a_row(self, agreement, level):
         fires = in_a_row(agreement, level)
@@ -123,10 +117,9 @@ class TestInAJob:
         assert strong in checkpoints(400)
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("seed", [1, 2])
-    def test_noise_alone_is_drawn_to_the_end(self, seed):
+    def test_noise_alone_is_drawn_to_the_end(self):
         nothing = PretendBench(
-            lambda _: {"waf": 3.0, "time": 10.0, "rate": 1e5}, noise={"waf": 0.3}, seed=seed
+            lambda _: {"waf": 3.0, "time": 10.0, "rate": 1e5}, noise={"waf": 0.3}, seed=1
         )
         runner = AskingRunner(problem(), 400, nothing)
         assert draws_of(runner) == planned(400)
@@ -148,12 +141,6 @@ class TestInAJob:
         runner = AskingRunner(problem(**search), 200, bench())
         assert draws_of(runner) == search.get("samples", planned(200))
 
-    def test_draws_that_failed_count_but_teach_nothing(self):
-        runner = AskingRunner(
-            problem(), 200, bench(fails=lambda t: "no" if t.number > 12 else None)
-        )
-        assert draws_of(runner) == planned(200)
-
     @pytest.mark.slow
     def test_the_saved_runs_go_to_the_search(self):
         runner = AskingRunner(problem(top=2), 200, bench())
@@ -167,7 +154,7 @@ class TestInAJob:
 
 class TestWhatItRestsOn:
     @pytest.mark.slow
-    @settings(max_examples=6, deadline=None)
+    @settings(max_examples=3, deadline=None)
     @given(seed=st.integers(0, 2**32))
     def test_any_order_of_asking_and_telling_ends_the_sampling_at_the_same_draw(self, seed):
         runner = AskingRunner(problem(top=2), 200, bench())
@@ -192,8 +179,7 @@ class TestWhatItRestsOn:
             enough_drawn(Evaluation(runner.problem, runner.history), planned(200))
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("length", [66, 76, 90])
-    @pytest.mark.parametrize("running", [True, False])
+    @pytest.mark.parametrize(("length", "running"), [(66, True), (76, False)])
     def test_a_job_that_is_killed_goes_on_as_if_nothing_had_happened(self, whole, length, running):
         again = Job(whole.problem, whole.budget, bench(), whole.log.cut(length, running=running))
         again.run()
@@ -237,19 +223,10 @@ class TestWhatItRestsOn:
         assert found.phase is Phase.SEARCH
 
 
-@dataclass
-class TellingLog(ListLog):
-    whys: dict[Phase, str] = field(default_factory=dict)
-
-    def enter(self, phase: Phase, why: str) -> None:
-        super().enter(phase, why)
-        self.whys[phase] = why
-
-
 class TestWhatIsTold:
     def ran(self, trials: int, strategy: str = "genetic", noise: float = 0.03, **search):
         tuned = replace(problem(**search), strategy=strategy)
-        job = Job(tuned, Budget(trials=trials), bench(noise), TellingLog())
+        job = job_of(tuned, trials, bench(noise))
         conclusion = job.run()
         explore = conclusion.plan.explore
         found = sampling_of(conclusion.evaluation, find_strategy(strategy), explore=explore)
@@ -257,7 +234,7 @@ class TestWhatIsTold:
         if trials == 24:  # of a larger job the rest of the document takes seconds
             whole = job_result(conclusion, job={}, environment={}).document()
             assert whole["sampling"] == told
-        return told, job.log.whys
+        return told, job.watcher.whys
 
     @pytest.mark.slow
     def test_where_it_was_enough(self):
@@ -284,16 +261,13 @@ class TestWhatIsTold:
         )
 
     @pytest.mark.slow
-    def test_where_a_number_was_asked_for(self):
-        sampling, _ = self.ran(120, samples=50)
-        assert sampling["why"].startswith(
+    def test_where_a_number_was_asked_for_and_everything_is_searched(self):
+        sampling, _ = self.ran(120, samples=50, top=30)
+        assert sampling["why"] == (
             "all 50 requested sampled configurations were measured: "
+            "the search covers every parameter, whatever the ranking"
         )
         assert [point["draws"] for point in sampling["curve"]] == [48, 50]
-
-    @pytest.mark.slow
-    def test_where_everything_is_searched(self):
-        assert self.ran(90, top=30)[0]["why"].endswith("every parameter, whatever the ranking")
 
     def test_where_there_is_too_little_to_judge(self):
         sampling, whys = self.ran(24)

@@ -31,7 +31,7 @@ def verdict(changes: Mapping[str, Change], *, confirmed: bool = True) -> Verdict
 
 
 def by(percent: float, half: float = 1.0) -> Change:
-    return Change(percent, percent - half, percent + half, 0.01)
+    return Change(percent=percent, low=percent - half, high=percent + half, p=0.01)
 
 
 EXAMPLE = {
@@ -198,18 +198,17 @@ def test_stalls_are_named_and_from_0_without_a_percentage():
 
 
 def test_an_adjusted_p_value_decides_over_the_interval():
-    single = replace(by(-9.0), p=0.01, p_adjusted=0.11)
+    single = by(-9.0).model_copy(update={"p_adjusted": 0.11})
     (row,) = traded(PAPER, {"waf": single})
     assert not (row.better or row.worse)
-    (row,) = traded(PAPER, {"waf": replace(single, p_adjusted=0.04)})
+    (row,) = traded(PAPER, {"waf": single.model_copy(update={"p_adjusted": 0.04})})
     assert row.better and not row.worse
 
 
 def test_p_values_are_corrected_for_all_that_may_be_named_and_moved():
-    found = {
-        "waf": replace(by(-9.0), p=0.001), "sa": replace(by(2.0), p=0.02),
-        "memory": replace(by(0.0, 0.0), p=1.0), "cpu_seconds": replace(by(5.0), p=0.001),
-    }  # fmt: skip
+    rows = {"waf": (-9.0, 1.0, 0.001), "sa": (2.0, 1.0, 0.02), "memory": (0.0, 0.0, 1.0),
+            "cpu_seconds": (5.0, 1.0, 0.001)}  # fmt: skip
+    found = {n: by(at, half).model_copy(update={"p": p}) for n, (at, half, p) in rows.items()}
     passed, failed = (
         with_adjusted_p(found, PAPER.named, passed=passed) for passed in (True, False)
     )

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optimizer.objective.objective import Limit, Objective, Term
+from optimizer.objective.objective import Objective, Term
 from optimizer.results.result import Conclusion, fitness_by_trial, job_result
 from optimizer.trials.trial import Purpose, Trial
 from sampler.space.space_file import load_space
 from tests.support.optimizer.pretend_bench import (
-    STRATEGY_NAMES,
     PretendBench,
     bowl,
     candidates,
@@ -62,11 +61,6 @@ class TestContract:
     def test_is_json_without_nan(self, document: Document):
         assert json.loads(json.dumps(document, allow_nan=False)) == document
 
-    def test_is_read_back_as_it_was_where_the_machine_drifted(self):
-        document, _ = document_of(48, noise=0.005, drift=lambda seconds: 1 + seconds / 1000)
-        assert document["baseline"]["noise"]["time"]["drifting"]
-        assert json.loads(json.dumps(document)) == document
-
     def test_holds_plain_types_alone(self, document: Document):
         def walk(value: Any) -> None:
             assert type(value) in (dict, list, str, int, float, bool, type(None))
@@ -80,33 +74,19 @@ class TestContract:
 
         walk(document)
 
-    def test_baseline(self, document: Document):
-        assert set(MAIN) <= document["baseline"]["metrics"].keys()
-        assert document["baseline"]["runs"] == 4
-
-    def test_best(self, document: Document):
-        best = document["best"]
-        assert {"trial", "configuration", "metrics", "fitness", "confirmed", "runs", "change"} <= (
-            best.keys()
-        )
-        assert best["confirmed"] is True
-        assert best["runs"] == 4
-        assert set(MAIN) <= best["change"].keys()
+    def test_the_parts_have_their_keys(self, document: Document):
+        best, runs = document["best"], document["baseline"]["runs"]
+        assert best.keys() >= {"trial", "configuration", "metrics", "fitness", "confirmed", "runs"}
+        assert (best["confirmed"], best["runs"], runs) == (True, 4, 4)
+        assert best["change"].keys() & document["baseline"]["metrics"].keys() >= {*MAIN}
         for change in best["change"].values():
-            keys = {"percent", "low", "high", "p", "p_adjusted", "detectable"}
-            assert change.keys() == keys
-
-    def test_parameters(self, document: Document):
+            assert change.keys() == {"percent", "low", "high", "p", "p_adjusted", "detectable"}
         for row in document["parameters"]:
-            assert row["importance"].keys() == set(MAIN)
-            assert row["anova"].keys() == set(MAIN)
+            assert row["importance"].keys() == row["anova"].keys() == {*MAIN}
             for importance in row["importance"].values():
-                assert {"mdi", "permutation", "permutation_std"} <= importance.keys()
-            for test in row["anova"].values():
-                assert {"f", "p"} <= test.keys()
-
-    def test_forest(self, document: Document):
-        assert document["forest"].keys() == set(MAIN)
+                assert importance.keys() >= {"mdi", "permutation", "permutation_std"}
+            assert all(test.keys() >= {"f", "p"} for test in row["anova"].values())
+        assert document["forest"].keys() == {*MAIN}
         assert all(-math.inf < forest["r2"] <= 1 for forest in document["forest"].values())
 
     def test_trials_and_time(self, document: Document, conclusion: Conclusion):
@@ -179,14 +159,11 @@ class TestParameters:
         rows = document["parameters"]
         assert [row["rank"] for row in rows] == list(range(1, 7))
         assert {row["name"] for row in rows} == set(small_space().names)
+        names = [row["name"] for row in rows]
+        assert names.index("x") < names.index("idle")
         shares = [row["share"] for row in rows]
         assert shares == sorted(shares, reverse=True)
         assert sum(shares) == pytest.approx(1)
-
-    def test_those_that_matter_come_first(self, document: Document):
-        ranks = {row["name"]: row["rank"] for row in document["parameters"]}
-        assert {ranks["x"], ranks["y"]} & {1, 2}
-        assert ranks["x"] < ranks["idle"]
 
     def test_facts_of_the_load_are_marked_in_the_papers_space(self):
         document, _ = document_of(24, "lhs", space=load_space("paper"), function=flat)
@@ -210,7 +187,7 @@ class TestParameters:
         }
 
 
-@pytest.mark.parametrize("strategy", STRATEGY_NAMES)
+@pytest.mark.parametrize("strategy", ["random", "genetic", "guided"])
 def test_the_smallest_job_has_no_forest_and_still_a_result(strategy: str):
     document, _ = document_of(12, strategy)
     assert {name: forest["r2"] for name, forest in document["forest"].items()} == dict.fromkeys(
@@ -240,15 +217,6 @@ class TestCounts:
         assert document["trials"]["done"] == 48 - 2 - cut_off
         json.dumps(document, allow_nan=False)
 
-    def test_tell_of_timeouts(self):
-        def slow(configuration):
-            return bowl(configuration) | {"time": 30.0 if configuration["sync"] else 10.0}
-
-        document, _ = document_of(24, function=slow, timeout=25.0)
-        counts = document["trials"]
-        assert counts["timed_out"] > 0
-        assert counts["timed_out"] + counts["done"] == counts["total"] == 24
-
 
 class TestMore:
     def test_the_front_holds_candidates_that_no_other_beats(self):
@@ -260,44 +228,17 @@ class TestMore:
 
         document, conclusion = document_of(24, objective=objective, function=trade)
         assert document["pareto"] == [t.number for t in explored(conclusion.history)]
+        assert {row["trial"] for row in document["hypervolume"]} <= {*document["pareto"]}
         document, conclusion = document_of(24, objective="waf", function=trade)
         least = min(t.metrics["waf"] for t in explored(conclusion.history))
         best = [t.number for t in explored(conclusion.history) if t.metrics["waf"] == least]
         assert document["pareto"] == best  # a simplified version does the same
 
-    def test_the_front_leaves_out_what_breaks_a_limit(self):
-        terms = (Term("waf", "min"), Term("rate", "max"))
-        objective = Objective("two", terms, (Limit("waf", at_most=1.5),), pareto=True)
-
-        def trade(configuration):
-            x = configuration["x"]
-            return flat(configuration) | {"waf": 1 + x, "rate": 1e4 * (1 + x)}
-
-        document, conclusion = document_of(24, objective=objective, function=trade)
-        kept = [t.number for t in explored(conclusion.history) if t.metrics["waf"] <= 1.5]
-        assert 0 < len(kept) < len(explored(conclusion.history))
-        assert document["pareto"] == kept
-        grown = [row["trial"] for row in document["hypervolume"]]
-        first = {}  # a simplified version adds nothing to what it does the same as
-        for number in kept:
-            first.setdefault(conclusion.history[number].metrics["waf"], number)
-        assert grown == [*first.values()]  # none beats another
-
-    def test_the_front_leaves_out_the_bounds_of_what_was_cut_off(self):
-        def slow(configuration):
-            found = bowl(configuration)
-            if configuration["sync"]:
-                found |= {"time": 300.0, "rate": 1e9}
-            return found
-
-        document, conclusion = document_of(24, objective="rate", function=slow)
-        assert document["trials"]["censored"] > 0
-        assert all(conclusion.history[number].done for number in document["pareto"])
-
     def test_noise_tells_of_drift(self):
         document, _ = document_of(
-            150, "lhs", objective="waf", noise=0.01, drift=lambda seconds: 1 + seconds / 1000
+            90, "lhs", objective="waf", noise=0.01, drift=lambda seconds: 1 + seconds / 1000
         )
+        assert json.loads(json.dumps(document, allow_nan=False)) == document
         noise = document["baseline"]["noise"]
         assert noise["time"]["drifting"] is True
         low, high = noise["time"]["range"]
@@ -310,7 +251,6 @@ class TestMore:
             "drifting": False,
             "range": None,
         }
-        json.dumps(document, allow_nan=False)
 
     def test_fitness_by_trial_is_that_of_every_measured_trial(self):
         document, conclusion = document_of(24, fails=lambda t: "no" if t.number == 6 else None)
@@ -326,7 +266,7 @@ class TestMore:
     def test_is_the_same_when_the_job_is_read_back(self):
         problem = problem_of("genetic", objective="rate")
         job = job_of(
-            problem, 120, PretendBench(noise=0.02, drift=lambda seconds: 1 + seconds / 3000)
+            problem, 60, PretendBench(noise=0.02, drift=lambda seconds: 1 + seconds / 1500)
         )
         first = job_result(job.run(), job={}, environment={}).document()
         job.bench = PretendBench()
@@ -338,7 +278,6 @@ def test_a_failed_first_baseline_and_no_draw_that_ends_well_still_have_a_result(
     def fails(trial: Trial) -> str | None:
         return "no" if trial.number == 1 or trial.purpose is Purpose.CANDIDATE else None
 
-    for strategy in ("random", "genetic"):
-        document, _ = document_of(24, strategy, fails=fails)
-        assert document["best"] is None
-        assert document["baseline"]["runs"] == 2
+    document, _ = document_of(24, "genetic", fails=fails)
+    assert document["best"] is None
+    assert document["baseline"]["runs"] == 2

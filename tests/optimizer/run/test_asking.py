@@ -14,7 +14,13 @@ from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.bench.outcome import Outcome, TrialState
 from sampler.common.errors import InputError
 from tests.support.optimizer.asking_runner import AskingRunner, drawn
-from tests.support.optimizer.pretend_bench import STRATEGY_NAMES, PretendBench, job_of, problem_of
+from tests.support.optimizer.pretend_bench import (
+    STRATEGY_KINDS,
+    STRATEGY_NAMES,
+    PretendBench,
+    job_of,
+    problem_of,
+)
 
 pytestmark = pytest.mark.usefixtures("quick_ranking", "unranked")
 FAILED = Outcome(state=TrialState.FAILED, failure="no luck\nno such column")
@@ -30,8 +36,8 @@ def noisy() -> PretendBench:
 
 
 @pytest.mark.slow
-@settings(max_examples=12, deadline=None)
-@pytest.mark.parametrize("strategy", STRATEGY_NAMES)
+@settings(max_examples=4, deadline=None)
+@pytest.mark.parametrize("strategy", STRATEGY_KINDS)
 @given(
     trials=st.sampled_from([12, 13, 24, 31, 48]),
     lost=st.sampled_from([0.0, 0.2]),
@@ -46,7 +52,7 @@ def test_any_order_of_asking_and_telling_divides_the_budget_as_planned(
 
 
 @pytest.mark.slow
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(count=st.integers(1, 100), seed=st.integers(0, 2**32))
 def test_without_failures_the_job_makes_exactly_as_many_trials_as_asked_for(count, seed):
     problem = problem_of("genetic", objective="waf")
@@ -59,8 +65,10 @@ def test_without_failures_the_job_makes_exactly_as_many_trials_as_asked_for(coun
 
 class TestOneAtATime:
     @pytest.mark.slow
-    @pytest.mark.parametrize("trials", [12, 48, 110])
-    @pytest.mark.parametrize("strategy", [*STRATEGY_NAMES, "greedy"])
+    @pytest.mark.parametrize(
+        ("strategy", "trials"),
+        [("random", 110), *((name, 48) for name in STRATEGY_NAMES), ("greedy", 12)],
+    )
     def test_is_what_a_tuning_run_does(self, strategy: str, trials: int):
         job = job_of(problem_of(strategy), trials, noisy())
         expected = job.run()
@@ -185,14 +193,6 @@ class TestABaselineThatFails:
         runner.tell(2)
         runner.finish(4)
         runner.check()
-
-    def test_is_certain_after_two_that_were_asked_for_one_by_one(self):
-        runner = AskingRunner(problem_of(), 24)
-        for number in (1, 2):
-            runner.ask(1)
-            runner.tell(number, FAILED)
-        with pytest.raises(InputError, match="baseline"):
-            runner.ask(1)
 
     def test_once_is_forgiven(self):
         runner = AskingRunner(problem_of(), 24)

@@ -87,28 +87,17 @@ class TestSetAsideAndAlone:
             fair = problem.objective.fitness(bowl(trial.configuration), truth)
             assert value == pytest.approx(fair, abs=200)
 
-    def test_a_short_absence_of_the_other_changes_nothing(self):
-        class Flickering(PretendHosts):
-            def hosts(self):
-                there = 1000 <= self.seconds < 1000 + ALONE_SECONDS - 60
-                return [h for h in super().hosts() if h == "odd" or not there]
-
-        hosts = Flickering([PretendHost("good"), PretendHost("odd", jump=700, jumps=2.0)])
-        watcher = Patient()
-        tuned(problem_of("random"), 200, hosts, watcher=watcher)
-        assert (watcher.aside, watcher.back) == (["odd"], [])
-
-    def test_it_stays_when_the_other_is_back(self):
-        class Returning(PretendHosts):
-            def hosts(self):
-                gone = LEAVES <= self.seconds < LEAVES + 1000
-                return [h for h in super().hosts() if h == "odd" or not gone]
-
-        hosts = Returning([PretendHost("good"), PretendHost("odd", jump=700, jumps=2.0)])
-        watcher = Patient()
-        tuned(problem_of("random"), 400, hosts, watcher=watcher)
-        assert (watcher.aside, watcher.back) == (["odd"], ["odd"])
-        assert hosts.started[-1][1] in ("good", "odd")
+    @pytest.mark.parametrize(
+        ("away", "trials", "back"),
+        [((1000, 1000 + ALONE_SECONDS - 60), 200, []), ((LEAVES, LEAVES + 1000), 400, ["odd"])],
+    )
+    def test_a_short_absence_of_the_other_changes_nothing_after_a_long_one_it_stays(
+        self, away: tuple[float, float], trials: int, back: list[str]
+    ):
+        jumping, watcher = PretendHost("odd", jump=700, jumps=2.0), Patient()
+        hosts = PretendHosts([PretendHost("good", away=away), jumping])
+        tuned(problem_of("random"), trials, hosts, watcher=watcher)
+        assert (watcher.aside, watcher.back) == (["odd"], back)
 
     def test_a_job_that_is_resumed_goes_on_with_it_too(self):
         log, hosts = ListLog(), leaving()

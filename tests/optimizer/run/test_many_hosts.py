@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from optimizer.budget import budget
 from optimizer.budget.budget import divide
 from optimizer.confirmation.choice import blocks_of
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.run import steps
 from optimizer.run.ports import ControllerStops, LeaseLost, TrialLostError
 from optimizer.strategies.changes import simplified_version
-from optimizer.trials.trial import Phase, Purpose
+from optimizer.trials.trial import Purpose
 from sampler.bench.outcome import TrialState
 from sampler.common.errors import InputError
 from tests.support.optimizer.pretend_bench import ListLog, Watcher, bowl, flat, problem_of
@@ -29,7 +30,10 @@ from tests.support.optimizer.pretend_hosts import (
     tuned,
 )
 
-pytestmark = [pytest.mark.usefixtures("quick_ranking", "unranked"), pytest.mark.slow]
+pytestmark = [
+    pytest.mark.usefixtures("quick_ranking", "unranked", "unsimplified"),
+    pytest.mark.slow,
+]
 
 
 @cache
@@ -50,14 +54,13 @@ class TestSideBySide:
             PretendHosts([PretendHost(f"h{i}") for i in "abcd"]),
         )
         alone.function = four.function = flat
-        tuned(problem_of("random"), 400, alone)
-        tuned(problem_of("random"), 400, four)
+        tuned(problem_of("random"), 240, alone)
+        tuned(problem_of("random"), 240, four)
         assert alone.seconds / four.seconds > 3.7
 
     def test_the_budget_is_kept_exactly(self):
-        for count in (1, 3, 5):
-            conclusion, _ = run(count, 120)
-            assert len(conclusion.history) == 120
+        for count, trials in ((2, 400), (4, 200), (20, 60)):
+            assert len(run(count, trials)[0].history) == trials
 
     def test_every_host_that_explores_measures_its_own_baseline_first(self):
         conclusion, _ = run(4, 200)
@@ -78,7 +81,7 @@ class TestSideBySide:
         assert len(conclusion.history.of(Purpose.CANDIDATE)) > 20
 
     def test_what_is_compared_in_a_round_was_measured_on_one_host(self):
-        conclusion, _ = run(4, 400)
+        conclusion, _ = run(4, 200)
         size = 1 + conclusion.plan.candidates
         for purpose, whole in ((Purpose.SELECT, size), (Purpose.PROVE, 2)):
             rounds = blocks_of(conclusion.history, purpose, whole)
@@ -94,6 +97,7 @@ class TestSideBySide:
             asked.append(given)
             return simplified_version(*given)
 
+        monkeypatch.setattr(budget, "_PER_SIMPLIFIED", 4)
         monkeypatch.setattr(steps, "simplified_version", counted)
         hosts = PretendHosts(machines(4))
         conclusion = tuned(problem_of("random"), 200, hosts)
@@ -113,6 +117,8 @@ class TestSideBySide:
 class TestFair:
     def test_the_slowest_host_does_not_lose_what_it_measured(self):
         conclusion, _ = run(4, 200)
+        raw = [t.metrics["time"] for t in conclusion.history.of(Purpose.BASELINE)]
+        assert max(raw) / min(raw) > 1.5  # without own baselines it would
         problem = problem_of("random")
         candidates = conclusion.history.of(Purpose.CANDIDATE)
         scored = Evaluation(problem, conclusion.history).comparable(candidates)
@@ -121,22 +127,17 @@ class TestFair:
             truth = problem.objective.fitness(alone, bowl({**problem.space.start}))
             assert value == pytest.approx(truth, abs=150)
 
-    def test_without_own_baselines_it_would_be_unfair(self):
-        conclusion, _ = run(4, 200)
-        raw = [t.metrics["time"] for t in conclusion.history.of(Purpose.BASELINE)]
-        assert max(raw) / min(raw) > 1.5
-
     def test_a_real_gain_is_proven_across_hosts(self):
-        conclusion, _ = run(4, 200, "genetic")
+        conclusion, _ = run(3, 72, "genetic")
         assert conclusion.verdict is not None and conclusion.verdict.confirmed
 
     def test_nothing_is_proven_where_nothing_is_better(self):
         confirmed = 0
-        for seed in range(20):
+        for seed in range(12):
             hosts = PretendHosts(machines(3, noise=0.05), function=flat, seed=seed)
             verdict = tuned(problem_of("random", seed=seed), 48, hosts).verdict
             confirmed += verdict is not None and verdict.confirmed
-        assert confirmed <= 3  # at 2.5% each, more than three of twenty come once in 700
+        assert confirmed <= 2  # at 2.5% each, more than two of twelve come once in 300
 
 
 class TestComingAndGoing:
@@ -153,12 +154,6 @@ class TestComingAndGoing:
         conclusion = tuned(problem_of("random"), 100, hosts)
         there = by_host(list(conclusion.history))["late"]
         assert {t.purpose for t in there} >= {Purpose.BASELINE, Purpose.CANDIDATE}
-
-    def test_no_host_at_all_is_waited_for(self):
-        watcher = Watcher()
-        hosts = PretendHosts([PretendHost("late", there=(50, math.inf))])
-        tuned(problem_of("random"), 12, hosts, watcher=watcher)
-        assert watcher.ticks > 100
 
     @pytest.mark.parametrize("phase", [Purpose.SELECT, Purpose.PROVE])
     def test_half_a_round_is_begun_again_where_its_host_went_away(self, phase: Purpose):
@@ -178,7 +173,7 @@ class TestComingAndGoing:
         assert len(conclusion.history) == 96
         assert all(trial.has_outcome for trial in conclusion.history)
 
-    @settings(max_examples=10, deadline=None)
+    @settings(max_examples=6, deadline=None)
     @given(st.lists(st.tuples(st.floats(0, 400), st.floats(1, 600)), min_size=1, max_size=4))
     def test_whatever_comes_and_goes_the_job_ends_whole(self, spans):
         coming = [
@@ -195,7 +190,6 @@ class TestComingAndGoing:
         ) == list(log.trials())
 
 
-@pytest.mark.usefixtures("unsimplified")
 class TestSetAside:
     def jumping(self) -> PretendHosts:
         odd = PretendHost("odd", jump=700, jumps=2.0)
@@ -206,13 +200,12 @@ class TestSetAside:
         conclusion = tuned(problem_of("random"), 400, self.jumping(), log=log, watcher=watcher)
         assert watcher.aside == ["odd"]
         assert "jumped" in log.documents["hosts_set_aside"]["hosts"]["odd"]
-        jumped = 700
         wrong = [
             t
             for t in conclusion.history.of(Purpose.CANDIDATE)
             if t.host == "odd" and t.metrics["time"] > 1.9 * bowl(t.configuration)["time"]
         ]
-        assert not wrong, f"measured after {jumped} s on a host that is twice as slow"
+        assert not wrong, "measured after 700 s on a host that is twice as slow"
         assert len(conclusion.history) == 400
 
     def test_a_job_that_goes_on_remembers_who_is_aside(self):
@@ -231,7 +224,7 @@ class TestSetAside:
         assert watcher.aside == ["noisy"]
 
     def test_quiet_hosts_stay(self):
-        for seed in range(5):
+        for seed in range(2):
             watcher = Watcher()
             hosts = PretendHosts(machines(4, noise=0.05), seed=seed)
             tuned(problem_of("random", seed=seed), 300, hosts, watcher=watcher)
@@ -243,7 +236,7 @@ class TestSetAside:
         tuned(problem_of("random"), 200, hosts, watcher=watcher)
         assert watcher.aside == []
 
-    @pytest.mark.parametrize("jumps", [1.4, 2.0, 4.0])
+    @pytest.mark.parametrize("jumps", [1.4, 4.0])
     def test_where_it_stays_slower_one_run_more_is_enough_to_tell(self, jumps: float):
         hosts = PretendHosts([PretendHost("odd", jump=300, jumps=jumps)])
         conclusion = tuned(problem_of("random"), 200, hosts)
@@ -268,7 +261,6 @@ class TestSetAside:
             tuned(problem_of("random"), 60, hosts)
 
 
-@pytest.mark.usefixtures("unsimplified")
 class TestControllers:
     def test_the_next_controller_takes_over_what_is_in_flight(self):
         log, hosts = ListLog(), PretendHosts(machines(3))
@@ -317,13 +309,6 @@ class TestControllers:
         with pytest.raises(KeyboardInterrupt):
             tuned(problem_of("random"), 60, hosts, watcher=StopsAt(20, KeyboardInterrupt))
         assert hosts.cancelled == 3
-
-    def test_a_late_answer_of_an_earlier_attempt_is_not_counted(self):
-        hosts = PretendHosts([*machines(2), PretendHost("mortal", there=(0, 155))])
-        conclusion = tuned(problem_of("random"), 60, hosts)
-        assert Counter(t.number for t in conclusion.history).most_common(1)[0][1] == 1
-        assert {t.state for t in conclusion.history} == {TrialState.DONE}
-        assert Phase.CONFIRM in {t.phase for t in conclusion.history}
 
 
 class StopsAt(Watcher):

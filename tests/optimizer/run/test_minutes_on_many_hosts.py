@@ -16,7 +16,7 @@ from tests.support.optimizer.pretend_hosts import PretendHost, PretendHosts
 
 pytestmark = [pytest.mark.usefixtures("unranked", "unsimplified"), pytest.mark.slow]
 
-MINUTES = 40.0
+MINUTES = 20.0
 
 
 def leaving(gone: int, at: float, there: int = 10) -> PretendHosts:
@@ -35,7 +35,7 @@ def timed(hosts: PretendHosts, log: ListLog | None = None, watcher: Watcher | No
 
 
 def test_where_nine_of_ten_leave_it_ends_nearly_in_time():
-    hosts = leaving(9, 600)
+    hosts = leaving(9, 300)
     conclusion = timed(hosts)
     assert conclusion.verdict is not None
     assert MINUTES * 60 * 0.7 < hosts.seconds < MINUTES * 60 * 1.25
@@ -50,13 +50,13 @@ def test_where_all_stay_all_of_the_time_is_used():
 def test_a_job_that_is_killed_and_goes_on_ends_as_late():
     class Stops(Watcher):
         def trial_started(self, trial: Trial) -> None:
-            self.stop = trial.number >= 350
+            self.stop = trial.number >= 175
 
         def tick(self) -> None:
             if self.stop:
                 raise ControllerStops
 
-    whole, hosts, log = leaving(9, 600), leaving(9, 600), ListLog()
+    whole, hosts, log = leaving(9, 300), leaving(9, 300), ListLog()
     timed(whole)
     with pytest.raises(ControllerStops):
         timed(hosts, log, Stops())

@@ -15,6 +15,7 @@ from optimizer.strategies.genetic import (
 from optimizer.trials.trial import History, Phase, Purpose, Trial
 from sampler.space.space import digest
 from sampler.space.space_file import load_space
+from tests.support.models.quick_ranking import no_simplified
 from tests.support.optimizer.pretend_bench import (
     Job,
     PretendBench,
@@ -32,7 +33,8 @@ BASELINE = bowl(small_space().default_configuration())
 
 def run(trials: int = 96, function=bowl, **more) -> Job:
     job = job_of(problem_of("genetic", **more), trials, PretendBench(function))
-    job.run()
+    with no_simplified():
+        job.run()
     return job
 
 
@@ -76,18 +78,13 @@ def newcomers(searched: list[Trial]) -> list[Trial]:
 
 
 class TestGenerations:
-    def test_begin_with_eight_and_go_on_by_four(self):
-        found = [generation_of(index) for index in range(20)]
-        assert found == [1] * 8 + [2] * 4 + [3] * 4 + [4] * 4
-
     @pytest.mark.slow
-    def test_are_told_with_each_proposal(self, searched: list[Trial]):
+    def test_begin_with_eight_go_on_by_four_and_are_told(self, searched: list[Trial]):
+        generations = [generation_of(index) for index in range(len(searched))]
+        assert generations[:16] == [1] * 8 + [2] * 4 + [3] * 4 and generations[-1] >= 6
         for index, trial in enumerate(searched):
             assert trial.why.startswith(f"generation {generation_of(index)}: ")
             assert ("child of two survivors" in trial.why) == (trial in children(searched))
-
-    def test_there_are_several(self, searched: list[Trial]):
-        assert generation_of(len(searched) - 1) >= 6
 
     def test_half_of_the_budget_is_drawn_before(self, job: Job, searched: list[Trial]):
         sampled = candidates(job.log.trials(), Phase.SAMPLE)
@@ -111,18 +108,12 @@ class TestChromosomes:
                 # ``level`` wakes up with its codec and then has its default.
                 assert name in genes or value == default.get(name, 6)
 
-    def test_children_take_every_gene_from_the_best_four(self, job: Job, searched: list[Trial]):
+    def test_children_have_two_parents(self, job: Job, searched: list[Trial]):
         bred = [t for t in children(searched) if not is_exhausted(job, t.number)]
         assert len(bred) >= 6
         for child in bred:
             best = survivors(job, child.number)
-            for name, gene in child.point.items():
-                assert gene in {parent.point[name] for parent in best}
-
-    def test_children_have_two_parents(self, job: Job, searched: list[Trial]):
-        for child in children(searched):
-            best = survivors(job, child.number)
-            assert is_exhausted(job, child.number) or any(
+            assert any(
                 all(gene in (a.point[n], b.point[n]) for n, gene in child.point.items())
                 for i, a in enumerate(best)
                 for b in best[i + 1 :]
@@ -178,16 +169,9 @@ class TestThePapersSpace:
         genes = searched_parameters(Evaluation(paper.problem, history))
         assert genes == tuple(name for name in top if name != "threads")
         for trial in candidates(history, Phase.SEARCH):
-            assert set(trial.point) == set(genes)
+            assert set(trial.point) == set(genes) >= {"compression_ratio"}
             assert trial.configuration["threads"] == 1
-
-    def test_the_compression_ratio_is_searched(self, paper: Job):
-        searched = candidates(paper.log.trials(), Phase.SEARCH)
-        assert "compression_ratio" in searched[0].point
-        assert len({trial.configuration["compression_ratio"] for trial in searched}) > 5
-
-    def test_threads_are_drawn(self, paper: Job):
-        drawn = candidates(paper.log.trials(), Phase.SAMPLE)
+        drawn = candidates(history, Phase.SAMPLE)
         assert {trial.configuration["threads"] for trial in drawn} == {1, 2, 4}
 
     def test_nothing_is_searched_where_only_the_unsearched_matters(self):

@@ -3,6 +3,7 @@
 import math
 import random
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from hypothesis import given, settings
@@ -16,7 +17,6 @@ from optimizer.strategies.greedy import Greedy, probes_of
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.problem import StartingPoint
 from optimizer.trials.trial import History, Phase, Purpose, Trial
-from sampler.bench.outcome import Outcome, TrialState
 from sampler.space.latent import encode
 from sampler.space.space import digest, memory_bytes
 from sampler.space.space_file import load_space, space_from_document
@@ -31,6 +31,7 @@ from tests.support.optimizer.pretend_bench import (
     problem_of,
     small_space,
 )
+from tests.support.optimizer.strategy_contract import end, measured
 
 pytestmark = pytest.mark.usefixtures("quick_ranking", "unranked")
 TRIALS = 60
@@ -88,15 +89,13 @@ def test_each_parameter_is_varied_around_the_best_so_far():
 
 
 def test_a_parameter_that_does_nothing_is_passed_over():
-    done = job()
-    done.run()
+    done = _done(TRIALS)
     assert not any("level" in trial.why for trial in candidates(done.log.trials()))
     assert document(done)["idle"] == ["level"]
 
 
 def test_it_ends_when_a_pass_keeps_nothing():
-    done = job(trials=400)
-    done.run()
+    done = _done(400)
     course = Greedy().sweep_progress(Evaluation(done.problem, History(done.log.trials())), 400)
     assert course.parameter is None
     assert {sweep.number for sweep in course.sweeps} == {1, 2}
@@ -112,12 +111,14 @@ def test_a_second_pass_mends_what_was_chosen_too_early():
         far = abs(configuration["x"] - (1.0 if configuration["y"] == 1 else 0.0))
         return flat(configuration) | {"waf": 3.0 + far + 0.5 * (configuration["y"] == 4096)}
 
-    whole = job(PretendBench(bound), 200, objective="waf", over=("y", "x"))
-    whole.run()
-    assert "pass 2, y" in swept(whole.log.trials())
-    once = job(PretendBench(bound), 200, objective="waf", over=("y", "x"), stop_early=True)
-    once.run()
-    assert swept(once.log.trials()) == ["pass 1, y", "pass 1, x"]
+    for stop_early, last in ((False, "pass 2, y"), (True, "pass 1, x")):
+        done = job(
+            PretendBench(bound), 200, objective="waf", over=("y", "x"), stop_early=stop_early
+        )
+        done.run()
+        turns = swept(done.log.trials())
+        assert turns[:2] == ["pass 1, y", "pass 1, x"]
+        assert last in turns and (not stop_early or len(turns) == 2)
 
 
 def test_named_parameters_are_swept_in_the_order_in_which_they_are_named():
@@ -128,8 +129,12 @@ def test_named_parameters_are_swept_in_the_order_in_which_they_are_named():
     assert all(t.point.keys() == {"sync", "x"} for t in candidates(done.log.trials()))
 
 
-def test_nothing_is_kept_where_nothing_is_better():
-    done = job(PretendBench(flat))
+@pytest.mark.parametrize("fails", [False, True])
+def test_nothing_is_kept_where_nothing_is_better_or_all_fails(fails: bool):
+    def failing(trial: Trial) -> str | None:
+        return "no" if fails and trial.purpose is Purpose.CANDIDATE else None
+
+    done = job(PretendBench(flat, fails=failing))
     conclusion = done.run()
     assert document(done)["steps"] == []
     assert conclusion.verdict is None or not conclusion.verdict.confirmed
@@ -146,15 +151,6 @@ def test_a_value_that_fails_or_breaks_a_limit_is_never_kept():
     assert kept.configuration["x"] == 0.5  # the next best
 
 
-def test_all_values_failing_leaves_everything_where_it_is():
-    def fails(trial: Trial) -> str | None:
-        return "no" if trial.purpose is Purpose.CANDIDATE else None
-
-    done = job(PretendBench(fails=fails))
-    done.run()
-    assert {sweep.kept for sweep in _course(done).sweeps} == {None}
-
-
 def _course(done: Job, explore: int = EXPLORE):
     return Greedy().sweep_progress(Evaluation(done.problem, History(done.log.trials())), explore)
 
@@ -169,7 +165,7 @@ def noisy() -> PretendBench:
 def test_a_killed_job_goes_on_as_if_nothing_had_happened():
     done = job(noisy())
     done.run()
-    for length in range(3, 40, 8):
+    for length in (3, 19, 36):
         again = Job(done.problem, done.budget, noisy(), done.log.cut(length, running=length % 2))
         again.run()
         assert configurations(again.log.trials()) == configurations(done.log.trials())
@@ -197,9 +193,7 @@ def test_what_was_kept_stays_kept_whatever_the_baseline_shows_later():
 
 def test_values_of_one_parameter_run_side_by_side_and_the_next_waits_for_them():
     problem = problem_of("greedy")
-    started = job()
-    started.run()
-    history = History(started.log.trials()[:3])  # the baseline alone
+    history = History(_done(TRIALS).log.trials()[:3])  # the baseline alone
     strategy, running = find_strategy("greedy"), []
     while True:
         proposal = strategy.propose(
@@ -207,34 +201,19 @@ def test_values_of_one_parameter_run_side_by_side_and_the_next_waits_for_them():
         )
         if proposal is None:
             break
-        running.append(_running(history, proposal))
+        running.append(measured(history, proposal, problem))
         history.put(running[-1])
     assert [trial.configuration["x"] for trial in running] == [0.0, 0.25, 0.5, 0.75, 1.0]
     for trial in running[:-1]:
-        history.put(_ended(trial))
+        history.put(end(trial))
         assert strategy.propose(Evaluation(problem, history), number=99, explore=EXPLORE) is None
-    history.put(_ended(running[-1]))
+    history.put(end(running[-1]))
     then = strategy.propose(Evaluation(problem, history), number=99, explore=EXPLORE)
     assert then.configuration["x"] == 0.25 and then.configuration["y"] != 2
 
 
-def _running(history, proposal) -> Trial:
-    return Trial(
-        number=history.next_number, phase=proposal.phase, purpose=Purpose.CANDIDATE, seed=0,
-        configuration=proposal.configuration, digest=digest(proposal.configuration),
-        point=proposal.point, host="pretended-host", started_at=history[1].started_at,
-    )  # fmt: skip
-
-
-def _ended(trial: Trial) -> Trial:
-    outcome = Outcome(state=TrialState.DONE, metrics=bowl(trial.configuration), bench_seconds=12.0)
-    return trial.ended(outcome, host="pretended-host", finished_at=trial.started_at)
-
-
 def test_a_budget_smaller_than_the_table_says_what_was_left():
-    done = job(trials=24)
-    done.run()
-    found = document(done, divide(24).explore)
+    found = document(_done(24), divide(24).explore)
     assert found["swept"] == ["x", "y"]
     assert found["left"] == ["codec", "level", "sync", "idle"]
     assert "not varied: codec, level, sync, idle" in found["why"]
@@ -243,8 +222,9 @@ def test_a_budget_smaller_than_the_table_says_what_was_left():
     assert whole["why"] == "all 6 parameters were varied; pass 2 found nothing better"
 
 
-def _done(trials: int, **more) -> Job:
-    done = job(trials=trials, **more)
+@cache
+def _done(trials: int) -> Job:
+    done = job(trials=trials)
     done.run()
     return done
 

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -13,12 +14,10 @@ from optimizer.objective.objective import Limit
 from optimizer.objective.objective_file import load_objective
 from optimizer.strategies.guided import Guided
 from optimizer.strategies.registry import find_strategy
-from optimizer.surrogate.job_model import job_surrogate, surrogate_of
+from optimizer.surrogate.job_model import surrogate_of
 from optimizer.surrogate.training_data import chosen_few
 from optimizer.trials.trial import History, Phase, Purpose, Trial
 from sampler.bench.outcome import TrialState
-from sampler.space.space_file import space_from_document
-from tests.support.optimizer.known_effects import history_of
 from tests.support.optimizer.pretend_bench import (
     PretendBench,
     bowl,
@@ -31,6 +30,7 @@ pytestmark = [pytest.mark.usefixtures("quick_ranking", "unranked"), pytest.mark.
 TRIALS = 60
 
 
+@cache
 def ran(strategy: str, **more: object) -> list[Trial]:
     job = job_of(problem_of(strategy, **more), TRIALS, PretendBench(noise=0.02))
     job.run()
@@ -161,23 +161,3 @@ def test_only_what_is_asked_for_moves():
     proposal = Guided().propose(Evaluation(problem, History()), number=4, explore=30)
     assert proposal is not None
     assert proposal.point.keys() == {"x", "codec"}
-
-
-def test_metrics_without_noise_do_not_end_the_job():
-    """Counters of a load that repeats itself: their covariance is singular to its last digits."""
-    numbers = [
-        {"name": name, "type": "float", "low": 0.0, "high": 1.0, "default": 0.0}
-        for name in ("one", "other")
-    ]
-
-    def exact(configuration: dict[str, float]) -> dict[str, float]:
-        apart = configuration["one"] - configuration["other"]
-        return {"waf": 3 * np.exp(3 * apart**2), "sa": 1.2, "time": 10.0, "rate": 1e5}
-
-    space = space_from_document({"name": "smooth", "parameter": numbers})
-    problem = problem_of("guided", space=space)
-    history = history_of(problem, exact, draws=150, noise=0.0)
-    evaluation = Evaluation(problem, history)
-    proposal = Guided().propose(evaluation, number=history.next_number, explore=400)
-    assert proposal is not None and proposal.phase is Phase.SEARCH
-    assert job_surrogate(evaluation, problem.searched) is not None

@@ -116,19 +116,6 @@ class TestChildren:
         assert children(ended, seed=1) != children(ended, seed=2)
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("quick_ranking", "unranked", "unsimplified")
-def test_it_finds_more_than_chance():
-    def best(strategy: str, seed: int) -> float:
-        problem = problem_of(strategy, objective="waf", seed=seed)
-        job = job_of(problem, 120, PretendBench())
-        job.run()
-        return min(trial.metrics["waf"] for trial in candidates(job.log.trials()))
-
-    pairs = [(best("nsga2", seed), best("random", seed)) for seed in range(3)]
-    assert all(mine < chance for mine, chance in pairs), pairs
-
-
 @pytest.mark.usefixtures("quick_ranking", "unranked", "unsimplified")
 def test_the_search_begins_with_a_whole_population():
     job = job_of(problem_of("nsga2"), 96, PretendBench())

@@ -65,6 +65,8 @@ class TestValues:
         observations = told(mine, candidate(mine, 3, 2.4), candidate(mine, 4, 3.3), bad)
         last = observations.ended[-1]
         assert (last.fitness, last.gains, last.admissible) == (pytest.approx(-100.0), None, False)
+        alone = told(mine, bad)  # of which the baseline's is the worst
+        assert (alone.ended[0].fitness, alone.worst) == (0.0, 0.0)
 
     def test_of_a_broken_limit_are_the_worst_seen_with_their_terms(self):
         mine = problem()
@@ -73,11 +75,6 @@ class TestValues:
         last = observations.ended[-1]
         assert (last.fitness, last.admissible) == (pytest.approx(200.0), False)
         assert last.gains == pytest.approx((500.0,))
-
-    def test_are_the_baselines_where_none_was_measured_whole(self):
-        mine = problem()
-        observations = told(mine, candidate(mine, 3, None, state=TrialState.FAILED))
-        assert (observations.ended[0].fitness, observations.worst) == (0.0, 0.0)
 
 
 class TestTrials:
@@ -110,8 +107,6 @@ class TestAxes:
     def test_are_all_that_may_be_searched_in_the_spaces_order(self):
         names = [axis.name for axis in axes_of(problem())]
         assert names == ["x", "y", "codec", "level", "sync", "idle"]
-
-    def test_are_those_that_were_named(self):
         assert axes_of(problem(over=("codec", "x"))) == (Axis("codec", 3), Axis("x"))
 
     def test_take_a_choice_there_and_back(self):
@@ -119,6 +114,4 @@ class TestAxes:
         point = {"x": 0.7, "codec": 0.9, "only": 0.2}
         assert chosen_of(axes, point) == {"x": 0.7, "codec": 2}
         assert point_of(axes, {"x": 0.7, "codec": 2}) == {"x": 0.7, "codec": 5 / 6, "only": 0.5}
-
-    def test_keep_the_end_of_a_range_inside_the_cube(self):
-        assert 0.999 < Axis("x").coordinate(1.0) < 1.0
+        assert 0.999 < Axis("x").coordinate(1.0) < 1.0  # the end of a range is inside the cube

@@ -9,10 +9,10 @@ from optimizer.confirmation.choice import candidates_of
 from optimizer.evaluation.evaluation import Evaluation, replicated
 from optimizer.run.planning import Budget, plan_of
 from optimizer.strategies import guided
-from optimizer.strategies.guided import Guided
 from optimizer.strategies.strategy import Proposal
 from optimizer.trials.trial import History, Phase, Purpose, Trial
 from sampler.bench.outcome import TrialState
+from tests.support.optimizer import strategy_contract
 from tests.support.optimizer.pretend_bench import (
     PretendBench,
     bowl,
@@ -56,10 +56,7 @@ def lucky(trials: list[Trial], factor: float = 0.5) -> tuple[list[Trial], int]:
 
 
 def propose(trials: list[Trial], problem=PROBLEM) -> Proposal:
-    history = History(trials)
-    proposal = Guided().propose(
-        Evaluation(problem, history), number=history.next_number, explore=EXPLORE
-    )
+    proposal = strategy_contract.propose(problem, trials, EXPLORE)
     assert proposal is not None
     return proposal
 
@@ -99,12 +96,8 @@ def test_while_it_is_measured_again_it_is_not_asked_for_once_more():
     assert propose(running).subject != number
 
 
-def test_what_scatters_no_more_than_the_noise_is_believed():
-    trials = searching()
-    assert propose(trials).subject is None
-
-
-def test_where_runs_repeat_to_the_byte_nothing_is_doubted():
+def test_what_scatters_no_more_than_the_noise_or_repeats_to_the_byte_is_believed():
+    assert propose(searching()).subject is None  # it scatters no more than the noise
     trials, _ = lucky([replace(t, metrics=bowl(t.configuration)) for t in searching()])
     assert propose(trials).subject is None
 

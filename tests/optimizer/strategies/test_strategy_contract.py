@@ -37,6 +37,11 @@ class TestOfAnExtra(StrategyContract):
     """What an extra brings."""
 
 
+def test_an_unknown_one_is_refused_with_the_names():
+    with pytest.raises(InputError, match=r"^strategy: .*random, lhs, sobol, genetic"):
+        find_strategy("annealing")
+
+
 def test_there_are_no_others():
     # greedy waits, repeats itself whatever the seed and ends early: see test_greedy.
     assert {*STRATEGY_NAMES, "greedy", *EXTRAS} == STRATEGIES.keys()

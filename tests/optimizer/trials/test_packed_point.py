@@ -30,16 +30,9 @@ def test_other_coordinates_and_other_names_make_it_another_point():
     assert PackedPoint({"a": 0.1, "b": 0.2}) != {"a": 0.1, "b": 0.3}
     assert PackedPoint({"a": 0.1, "b": 0.2}) != {"a": 0.1, "c": 0.2}
     assert PackedPoint({"a": 0.1, "b": 0.2}) == {"b": 0.2, "a": 0.1}
-
-
-def test_a_name_that_it_does_not_have_is_a_key_error():
+    assert PackedPoint.of(None) is None
     with pytest.raises(KeyError, match="'b'"):
         PackedPoint({"a": 0.1})["b"]
-
-
-def test_none_stays_none():
-    assert PackedPoint.of(None) is None
-    assert PackedPoint.of({"a": 0.5}) == {"a": 0.5}
 
 
 def test_points_over_the_same_parameters_keep_their_names_once():

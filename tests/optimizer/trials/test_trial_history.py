@@ -30,26 +30,8 @@ class TestHistory:
         assert list(history.numbers(Purpose.CANDIDATE, Phase.SEARCH)) == [3, 4]
         assert [t.number for t in history.of(Purpose.PROVE)] == [5, 6]
         assert history.of(Purpose.SELECT) == []
-
-    def test_counts_what_has_ended_in_whatever_way(self):
-        assert History(fill()).finished == 5
-
-    def test_names_the_next_number(self):
-        assert History().next_number == 1
-        assert History(fill()).next_number == 7
-
-    def test_knows_which_configurations_were_proposed_even_if_they_run_still(self):
-        history = History(fill())
-        assert trial_of(4).digest in history
-        assert trial_of(99).digest not in history
-
-    def test_asking_changes_nothing(self):
-        history = History(fill())
-        before = (list(history), len(history), history.next_number, history.finished)
-        history.of(Purpose.SELECT, Phase.CONFIRM)
-        list(history.numbers(Purpose.SELECT, Phase.SEARCH))
-        assert history.of(Purpose.CANDIDATE) is not history.of(Purpose.CANDIDATE)
-        assert (list(history), len(history), history.next_number, history.finished) == before
+        assert (history.finished, history.next_number, History().next_number) == (5, 7, 1)
+        assert trial_of(4).digest in history and trial_of(99).digest not in history
 
     def test_a_trial_that_ends_takes_its_own_place(self):
         history = History(fill())

@@ -26,6 +26,7 @@ from sampler.workload.workload import Workload
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 STRATEGY_NAMES = ("random", "lhs", "sobol", "genetic", "guided", "nsga2")
+STRATEGY_KINDS = STRATEGY_NAMES[2:]  # one of those that only draw, and all that search
 Metrics = dict[str, float]
 Configuration = Mapping[str, Any]
 
@@ -256,6 +257,7 @@ class Watcher:
     """Remembers what it was told."""
 
     phases: list[Phase] = field(default_factory=list)
+    whys: dict[Phase, str] = field(default_factory=dict)
     started: list[Trial] = field(default_factory=list)
     ended: list[tuple[Trial, RunProgress]] = field(default_factory=list)
     ticks: int = 0
@@ -265,6 +267,7 @@ class Watcher:
     def phase(self, phase: Phase, why: str) -> None:
         assert why
         self.phases.append(phase)
+        self.whys[phase] = why
 
     def trial_started(self, trial: Trial) -> None:
         self.started.append(trial)
@@ -315,16 +318,8 @@ def job_of(problem: Problem, trials: int, bench: PretendBench | None = None) -> 
 
 def unmeasured(trial: Trial) -> Trial:
     """The trial as it was while it ran."""
-    return replace(
-        trial,
-        state=TrialState.RUNNING,
-        metrics={},
-        counters={},
-        effective=None,
-        failure=None,
-        bench_seconds=0.0,
-        finished_at=None,
-    )
+    again = trial.again()
+    return replace(again, attempt=trial.attempt, host=trial.host, started_at=trial.started_at)
 
 
 def trial_of(

@@ -35,7 +35,7 @@ class PretendHost:
         slow: Its clocks against those of the function.
         noise: Standard deviation of the logarithm of every metric.
         jump: From this moment on, in seconds, its clocks are ``jumps`` times as slow again.
-        there: (from, until) seconds between which it is connected.
+        there: (from, until) seconds between which it is connected, but for those ``away``.
         fills: Whether its disk is full.
         loses: Which trials never come back from it.
     """
@@ -46,6 +46,7 @@ class PretendHost:
     jump: float = math.inf
     jumps: float = 1.0
     there: tuple[float, float] = (0.0, math.inf)
+    away: tuple[float, float] = (math.inf, math.inf)
     fails: Callable[[Trial], str | None] = lambda _trial: None
     loses: Callable[[Trial], bool] = lambda _trial: False
 
@@ -69,7 +70,8 @@ class PretendHosts:
         return START + timedelta(seconds=self.seconds)
 
     def hosts(self) -> Sequence[str]:
-        return [m.name for m in self.machines if m.there[0] <= self.seconds < m.there[1]]
+        there = (m for m in self.machines if m.there[0] <= self.seconds < m.there[1])
+        return [m.name for m in there if not m.away[0] <= self.seconds < m.away[1]]
 
     def start(self, trial: Trial, *, cutoff_seconds: float | None) -> None:
         host = trial.host

@@ -105,6 +105,7 @@ class StrategyContract:
 
     def test_global_generators_are_neither_used_nor_moved(self, strategy: str):
         seen = histories(strategy)[-1]
+        assert seen[0].configuration == problem_of(strategy).space.default_configuration()
         proposals = []
         for seed in (1, 2):
             random.seed(seed)
@@ -146,6 +147,8 @@ class StrategyContract:
             assert all(0 <= coordinate < 1 for coordinate in trial.point.values())
             assert all(type(coordinate) is float for coordinate in trial.point.values())
             assert problem.configuration(trial.point) == trial.configuration
+            assert ("level" in trial.configuration) == (trial.configuration["codec"] == "tight")
+            assert trial.seed == problem.seed_of(trial.number) and 0 <= trial.seed < 2**63
 
     def test_proposals_end_with_the_budget(self, strategy: str):
         explored = candidates(finished(strategy).log.trials())[-1].number
@@ -251,6 +254,14 @@ class StrategyContract:
         held = [memory_bytes(space.complete(trial.configuration)) for trial in found]
         assert max(held) <= budget
         assert len(set(held)) > 5
+
+    def test_a_space_of_the_baseline_alone_has_no_winner(self, strategy: str):
+        only = {"name": "way", "type": "cat", "choices": ["only"]}
+        space = space_from_document({"name": "one", "parameter": [only]})
+        job = job_of(problem_of(strategy, space=space), 12, PretendBench(flat))
+        conclusion = job.run()
+        assert candidates(job.log.trials()) == []
+        assert (conclusion.winner, conclusion.verdict) == (None, None)
 
     def test_a_tiny_space_is_exhausted(self, strategy: str):
         document = {

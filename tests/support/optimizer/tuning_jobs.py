@@ -1,5 +1,7 @@
 """Whole jobs on the pretended benchmark, and what they conclude."""
 
+from functools import cache
+
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Objective, Term
 from optimizer.results.result import conclude
@@ -12,7 +14,9 @@ def purposes(job: Job) -> list[Purpose]:
     return [trial.purpose for trial in job.log.trials()]
 
 
+@cache
 def run(trials: int = 24, strategy: str = "random", objective="paper", **bench) -> Job:
+    """A finished job, which is not to be changed: one for all tests that ask for the same."""
     job = job_of(problem_of(strategy, objective=objective), trials, PretendBench(**bench))
     job.run()
     return job

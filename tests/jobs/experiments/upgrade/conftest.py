@@ -18,7 +18,8 @@ settle = "flush"
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
-    (tmp_path / "tiny.toml").write_text(WORKLOAD)
+    small = WORKLOAD.replace("num = 33000", "num = 16500\nscale = 128")
+    (tmp_path / "tiny.toml").write_text(small)
     return Desk(tmp_path)
 
 

@@ -57,7 +57,6 @@ def test_every_option_that_is_refused_is_named_and_left_out(
     assert all("Could not find option" in each.said for each in file.accepted.refused)
     assert (file.changed, file.ignored) == ((), ()), "what is refused has no value there"
     part = file.accepted.part
-    assert part is not None
     assert part.get(DB, "bytes_per_sync") is part.get(CF, "num_levels") is None
     assert part.get(CF, "write_buffer_size") == "33554432"
 
@@ -99,7 +98,6 @@ def test_of_a_build_that_names_no_option_the_one_that_it_refuses_is_found(
     assert not file.opens
     (refused,) = file.accepted.refused
     assert (refused.key, refused.value) == ("write_buffer_size", "33554432")
-    assert file.accepted.part is not None
     assert file.accepted.part.get(CF, "write_buffer_size") is None
 
 
