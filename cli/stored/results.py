@@ -374,7 +374,7 @@ def explain_command(
 
 def _measure(asked: ExplainRequest, *, url: str | None, db: str | None) -> None:
     from db.leases import LeaseHeld
-    from jobs.experiments.experiment import Experiment, no_runs
+    from jobs.experiments.experiment import Experiment, KeptRuns
     from jobs.experiments.explain import NothingToExplain
     from jobs.experiments.kinds import KnownNames, prepared, specified
     from sampler.bench.settings import load_settings
@@ -399,6 +399,6 @@ def _measure(asked: ExplainRequest, *, url: str | None, db: str | None) -> None:
         specification = specified(asked, KnownNames(engine=engine))
         try:
             settings = load_settings()
-            prepared(specification, engine, settings).measure(settings, no_runs(), observer)
+            prepared(specification, engine, settings).measure(settings, KeptRuns(), observer)
         except LeaseHeld as held:
             raise InputError("job", str(held)) from None

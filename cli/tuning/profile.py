@@ -27,7 +27,7 @@ from cli.render.screen import (
 )
 from cli.render.submitting import Replace, Submit, require_submitted, submit_experiment
 from db.schema.job_row import JobKind
-from jobs.experiments.experiment import RunsObserver, no_runs
+from jobs.experiments.experiment import KeptRuns, RunsObserver
 from jobs.experiments.fidelity import fidelity_check
 from jobs.profile import OPTIONS, Profiled, load_name, profiled, require_outside
 from jobs.results.figures import figure_rows
@@ -197,7 +197,7 @@ def _fidelity(
             console, f"Check: run {number} of at most {experiment.total}"
         ),
     )
-    return experiment.measure(settings, no_runs(), observer).document
+    return experiment.measure(settings, KeptRuns(), observer).document
 
 
 def _show(console: Console, found: Profiled) -> None:

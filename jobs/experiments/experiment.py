@@ -59,15 +59,11 @@ class MeasuredRun:
 
 @dataclass(frozen=True)
 class KeptRuns:
-    """The runs so far, in the order in which they were measured."""
+    """The runs so far, in the order in which they were measured; by default none is stored."""
 
-    runs: list[MeasuredRun]
-    keep: Callable[[MeasuredRun], None]  # stores a run, so that a crash after it loses nothing
-
-
-def no_runs() -> KeptRuns:
-    """For an experiment whose runs are not kept: none yet, and nothing is stored."""
-    return KeptRuns([], lambda _: None)
+    runs: list[MeasuredRun] = field(default_factory=list)
+    # stores a run, so that a crash after it loses nothing
+    keep: Callable[[MeasuredRun], None] = lambda _: None
 
 
 @contextmanager
@@ -309,7 +305,7 @@ def measure_in_folder(
     with (
         runs_file(out, experiment.identity, resume=resume)
         if experiment.rounds
-        else nullcontext(no_runs())
+        else nullcontext(KeptRuns())
     ) as kept:
         found = experiment.measure(settings, kept, observer)
     # A page leaves with what draws its plots.

@@ -94,7 +94,8 @@ def upgrade_check(asked: Mapping[str, Any], _: object, settings: Settings) -> Ex
                 name: vars(each) | {"gone": each.gone.document()} for name, each in why.items()
             },
             "verdict": upgrade_sentences(changes, what, why, drift.changed, file),
-            "worse": is_worse(changes, file),
+            # a metric, a run that fails, or a file that is refused
+            "worse": any(each.worse for each in changes) or (file is not None and not file.opens),
         }
         return Findings(document=document, name=RESULT)
 
@@ -292,11 +293,6 @@ def upgrade_sentences(
     if not any(m.significant for each in changes for m in each.metrics.values()):
         told.append(f"No metric changed significantly; {_could_have_shown(changes)}.")
     return told
-
-
-def is_worse(changes: Sequence[CaseChange], file: OwnFile | None) -> bool:
-    """Whether anything got worse: a metric, a run that fails, or a file that is refused."""
-    return any(each.worse for each in changes) or (file is not None and not file.opens)
 
 
 def _significant(metric: MetricChange, what: str) -> str:

@@ -156,36 +156,26 @@ def _calls(rows: Sequence[tuple[PlannedChange, Applying | None]]) -> Iterator[st
 def _lines(
     rows: Sequence[tuple[PlannedChange, Applying | None]], *, called: bool
 ) -> Iterator[str]:
+    def keys(*acts: Acts) -> list[str]:
+        return [change.key for change, how in rows if how and how.acts in acts]
+
     restart = [c.key for c, how in rows if c.after is not None and not (how and how.call)]
-    by_hand = [c.key for c, _ in rows if c.after is None]
-    rewrite = [c.key for c, how in rows if how and how.acts in ("new files", "whole rewrite")]
-    blobs = [c.key for c, how in rows if how and how.acts == "new blob files"]
-    if restart:
-        yield f"Restart with OPTIONS.ini to change: {', '.join(restart)}."
-    if by_hand:
-        yield f"Remove from your own file, then restart: {', '.join(by_hand)}."
-    if rewrite:
-        yield (
-            "Existing SST files keep the old value until they are compacted (CompactRange with "
-            f"BottommostLevelCompaction::kForce rewrites all): {', '.join(rewrite)}."
-        )
-    if blobs:
-        yield (
-            "Existing blob files keep the old value until garbage is collected from them "
-            "(CompactRange with BottommostLevelCompaction::kForce, blob_garbage_collection_policy "
-            "= kForce and blob_garbage_collection_age_cutoff = 1 rewrites all): "
-            f"{', '.join(blobs)}."
-        )
-    if any(c.key == "num_levels" for c, _ in rows):
-        yield (
-            "RocksDB refuses a database that has files beyond num_levels. Try the new file and "
-            "the old one on a copy."
-        )
-    if called:
-        yield (
-            "A call lasts until the database is reopened. Also change the options that your "
-            "program opens it with."
-        )
+    by_hand = [change.key for change, _ in rows if change.after is None]
+    told = {
+        "Restart with OPTIONS.ini to change: {}.": restart,
+        "Remove from your own file, then restart: {}.": by_hand,
+        "Existing SST files keep the old value until they are compacted (CompactRange with "
+        "BottommostLevelCompaction::kForce rewrites all): {}.": keys("new files", "whole rewrite"),
+        "Existing blob files keep the old value until garbage is collected from them "
+        "(CompactRange with BottommostLevelCompaction::kForce, blob_garbage_collection_policy "
+        "= kForce and blob_garbage_collection_age_cutoff = 1 rewrites all): {}.":
+            keys("new blob files"),
+        "RocksDB refuses a database that has files beyond num_levels. Try the new file and the "
+        "old one on a copy.": [c.key for c, _ in rows if c.key == "num_levels"],
+        "A call lasts until the database is reopened. Also change the options that your program "
+        "opens it with.": ["called"] * called,
+    }  # fmt: skip
+    return (words.format(", ".join(names)) for words, names in told.items() if names)
 
 
 @dataclass(frozen=True)

@@ -59,8 +59,6 @@ _SCANS = ("readseq", "readreverse", "multiscan", "multiscanrandom", "readwhilesc
 # Of all operations that are measured: with more writes a load is a writing one, with fewer a
 # reading one.
 _MOSTLY, _HARDLY = 0.75, 0.1
-
-
 MOST_COUNT = 2**63 - 1  # of db_bench's own numbers
 _MOST_PACE = 1e9  # of a trace's speed, and of its seconds
 
@@ -341,13 +339,9 @@ class Workload:
     def sizes(self, threads: int) -> Sizes:
         """What its measured process is told of sizes."""
         return Sizes(
-            num=self.num,
-            key_size=self.key_size,
-            value_size=self.value_size,
-            threads=threads,
-            flags=dict(self.flags),
-            filled=self.prepare is not None,
-        )
+            num=self.num, key_size=self.key_size, value_size=self.value_size, threads=threads,
+            flags=dict(self.flags), filled=self.prepare is not None,
+        )  # fmt: skip
 
     def user_bytes(self) -> int:
         """Bytes of keys and values that one thread writes."""

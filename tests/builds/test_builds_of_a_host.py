@@ -34,8 +34,6 @@ def test_the_one_in_use_comes_first_and_what_does_not_work_says_why(
     default, further, gone, no = found
     assert default.program == str(find_db_bench("db_bench"))
     assert further.program == str(other)
-    assert default.facts is not None
-    assert further.facts is not None
     assert default.facts.version == further.facts.version == "7.8.3"
     assert default.facts.assertions
     assert default.facts.optimised

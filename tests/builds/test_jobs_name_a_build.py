@@ -41,17 +41,12 @@ def test_a_path_leads_to_the_same_program_from_anywhere(
 
 
 @pytest.mark.parametrize(
-    ("change", "field"),
-    [
-        ({"db_bench": "a b"}, "db_bench"),
-        ({"db_bench": ""}, "db_bench"),
-        ({"host_kind": "a/b"}, "host_kind"),
-        ({"host_kind": ""}, "host_kind"),
-    ],
+    ("field", "text"),
+    [("db_bench", "a b"), ("db_bench", ""), ("host_kind", "a/b"), ("host_kind", "")],
 )
-def test_what_can_be_no_name_is_refused(change: dict[str, str], field: str):
+def test_what_can_be_no_name_is_refused(field: str, text: str):
     with pytest.raises(InputError) as refused:
-        specify(**change)  # type: ignore[arg-type]
+        specify(**{field: text})  # type: ignore[arg-type]
     assert refused.value.field == field
 
 

@@ -16,13 +16,8 @@ CASES = [
         marks=[pytest.mark.db_bench] if case.db_bench else [],
         id=f"{case.artefact} {case.command[0]}",
     )
-    for case in (
-        *options.CASES,
-        *loads.CASES,
-        *logs.CASES,
-        *profiles.CASES,
-        *other_forms.CASES,
-    )
+    for part in (options, loads, logs, profiles, other_forms)
+    for case in part.CASES
 ]
 
 

@@ -28,15 +28,6 @@ CATALOGUE = [
 ]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help(here: Here, capsys: Capture, command: str):
-    assert here(*command.split(), "--help") == 0
-    printed = capsys.readouterr()
-    assert printed.err == ""
-    assert f"rocktune {command}" in printed.out
-    assert len(printed.out.splitlines()) > 5
-
-
 def test_the_command_itself(here: Here, capsys: Capture):
     assert here("--help") == 0
     printed = capsys.readouterr().out
@@ -123,10 +114,8 @@ def test_one_that_there_is_not(here: Here, capsys: Capture, command: str):
 
 def test_a_reader_that_goes_away_is_no_error(desk: Desk):
     with desk.start("space", "all") as process:
-        assert process.stdout is not None
         process.stdout.close()
         process.wait(60)
-        assert process.stderr is not None
         assert process.stderr.read() == ""
     assert process.returncode == 0
 

@@ -25,7 +25,6 @@ def test_one_comes_back_as_it_was_sent(database: Engine):
     assert keep_workload(database, DOCUMENT, submitter="ci", **told)  # type: ignore[arg-type]
     keep_workload(database, {**DOCUMENT, "name": "another"})
     row = find_workload(database, "my-db")
-    assert row is not None
     assert (row.document, row.profile, row.submitter) == (DOCUMENT, PROFILE, "ci")
     assert row.baseline_options == "[DBOptions]\n"
     assert abs(row.uploaded_at - datetime.now(UTC)) < timedelta(minutes=1)
@@ -58,7 +57,6 @@ def test_another_of_the_name_stands_instead_only_where_it_is_asked_for(
     assert find_workload(database, "my-db") == before
     assert not keep_workload(database, **sent, replace=True)  # type: ignore[arg-type]
     after = find_workload(database, "my-db")
-    assert after is not None and before is not None
     assert after.submitter == "other" and after.uploaded_at > before.uploaded_at
     for name, value in changed.items():
         assert getattr(after, name) == value

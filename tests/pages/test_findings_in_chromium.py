@@ -132,7 +132,6 @@ def test_the_first_screen_holds_the_verdict_the_trade_the_changes_and_the_file(
 ) -> None:
     def bottom(place: Locator) -> float:
         box = place.bounding_box()
-        assert box is not None
         return box["y"] + box["height"]
 
     for path in ("/jobs/1", "/jobs/1/won", "/jobs/3"):

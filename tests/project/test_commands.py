@@ -196,8 +196,6 @@ def test_a_version_that_is_not_known_is_refused_with_those_that_are(tmp_path: Pa
 def fetching() -> ModuleType:
     path = ROOT / "scripts" / "fetch_db_bench.py"
     spec = importlib.util.spec_from_file_location("fetch_db_bench", path)
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -169,7 +169,6 @@ def serving(installed: Installed) -> Iterator[str]:
         cwd=installed.folder, env=installed.variables(), text=True,
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
     ) as process:  # fmt: skip
-        assert process.stdout is not None
         try:
             yield process.stdout.readline().split()[2].split("/login")[0]
         finally:

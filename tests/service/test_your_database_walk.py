@@ -30,7 +30,6 @@ name = "block_size"
 def walk() -> str:
     text = (ROOT / "docs/tutorials/your-database.md").read_text(encoding="utf-8")
     found = re.search(r"Paste this\.[^\n]*\n+```\n(.*?)```", text, re.DOTALL)
-    assert found is not None
     return found[1]
 
 

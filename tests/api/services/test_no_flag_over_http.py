@@ -104,12 +104,6 @@ REFUSED: dict[str, Callable[[str], Body]] = {
 }
 
 
-@pytest.fixture
-def hurried(served: Served) -> TestClient:
-    """A client that may ask as often as it likes."""
-    return served(ServiceSettings(rate_limit="100000/second"))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("field", REFUSED)
 def test_what_pretends_to_be_a_flag_is_refused_by_the_fields_name(
@@ -201,7 +195,6 @@ def test_the_text_of_an_options_file_stays_within_the_file(
 
 def opens(assembly: ResolvedJob, folder: Path) -> None:
     """Lets the real db_bench open what a trial would open; it may refuse it."""
-    assert assembly.installed is not None
     argv = [
         str(assembly.installed.program), f"--options_file={folder / 'OPTIONS.ini'}",
         f"--db={folder / 'db'}", "--num=1", "--benchmarks=fillseq",

@@ -21,6 +21,8 @@ from tests.support.jobs.instant import (
     write_workload,
 )
 
+pytestmark = pytest.mark.slow
+
 # The fifth run, and every one after it, stays until it is ended or `free` is there.
 SCRIPT = """\
 read -r given < "$1"
@@ -54,7 +56,6 @@ def in_its_fifth_trial(process: "subprocess.Popen[str]", pipe: int) -> None:
     assert read_from(pipe, process.pid) == b"holds\n"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
 def test_a_signal_ends_it_and_it_goes_on_later(
     desk: Desk, arguments: list[object], pipe: int, number: signal.Signals
@@ -85,7 +86,6 @@ def test_a_signal_ends_it_and_it_goes_on_later(
     assert (desk.folder / "runs").read_text().count("x") == 13
 
 
-@pytest.mark.slow
 def test_one_whose_messages_nobody_reads_any_more_ends_and_goes_on_later(desk: Desk, pipe: int):
     """As of ``rocktune tune 2>&1 | head -1``."""
     os.mkfifo(desk.folder / "go")
@@ -95,7 +95,6 @@ def test_one_whose_messages_nobody_reads_any_more_ends_and_goes_on_later(desk: D
              "waf", "--trials", 12, "--db", desk.database, "--out", desk.out]  # fmt: skip
     with desk.start(*asked) as process:
         in_its_fifth_trial(process, pipe)
-        assert process.stderr is not None
         process.stderr.close()
         (desk.folder / "go").write_text("\n")
         assert process.wait(timeout=60) == 130
@@ -107,7 +106,6 @@ def test_one_whose_messages_nobody_reads_any_more_ends_and_goes_on_later(desk: D
     assert left.lease_owner is None
 
 
-@pytest.mark.slow
 def test_a_kill_ends_the_benchmark_too(desk: Desk, arguments: list[object], pipe: int):
     with desk.start(*arguments) as process:
         in_its_fifth_trial(process, pipe)
@@ -122,7 +120,6 @@ def test_a_kill_ends_the_benchmark_too(desk: Desk, arguments: list[object], pipe
     engine.dispose()
 
 
-@pytest.mark.slow
 def test_a_second_process_is_told_who_runs_it(desk: Desk, arguments: list[object], pipe: int):
     with desk.start(*arguments) as process:
         in_its_fifth_trial(process, pipe)
@@ -139,7 +136,6 @@ def test_a_second_process_is_told_who_runs_it(desk: Desk, arguments: list[object
     assert process.returncode == 130
 
 
-@pytest.mark.slow
 def test_one_that_waits_for_the_host_can_be_interrupted(
     desk: Desk, arguments: list[object], pipe: int
 ):

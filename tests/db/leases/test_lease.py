@@ -90,7 +90,6 @@ class TestAHolderThatWasKilled:
     def test_is_followed_at_once(self, database: Engine, database_url: str, store: JobStore):
         job_id = store.create_job({}, "d")
         with started("hold", database_url, job_id) as holder:
-            assert holder.stdout is not None
             assert holder.stdout.readline() == "1\n"
             with pytest.raises(LeaseHeld, match=f"process {holder.pid} on"):
                 acquire(database, job_id, this_process_name())

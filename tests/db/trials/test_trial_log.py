@@ -104,7 +104,6 @@ class TestTakingBack:
         ]  # fmt: skip
         assert log.trials()[0].failure == "its host was set aside"
         kept = log.recall("withdrawn")
-        assert kept is not None
         assert [(each["number"], each["metrics"]) for each in kept["trials"]] == [
             (number, dict(ended_trial(number).metrics)) for number in (1, 3)
         ]

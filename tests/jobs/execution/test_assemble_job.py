@@ -291,7 +291,6 @@ class TestTheUsersFileAsBaseline:
         folder.mkdir()
         text = format_options(exported, rocksdb_version=installed.version)
         written = try_options(installed.program, text, folder).options
-        assert written is not None
         assert written.get(DB, "max_open_files") == "500"
         assert written.get(TABLE, "block_size") == "65536"
         assert written.get(TABLE, "checksum") == "kCRC32c"
@@ -322,7 +321,6 @@ class TestTheUsersFileAsBaseline:
             own = tmp_path / place
             own.mkdir()
             written = try_options(installed.program, options, own).options
-            assert written is not None
             assert str(tmp_path / "wal_dir") not in (written.get(DB, "wal_dir") or "")
             assert not written.get(DB, "db_log_dir")
         for name, folder in theirs.items():

@@ -20,7 +20,7 @@ from db.schema.job_row import JobKind, JobState
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import Queued, run_job, run_queued
-from jobs.experiments.experiment import MeasuredRun, RunsObserver, no_runs
+from jobs.experiments.experiment import KeptRuns, MeasuredRun, RunsObserver
 from jobs.experiments.explain import explanation_check
 from jobs.experiments.kinds import made_ready
 from jobs.experiments.told import told_of
@@ -33,6 +33,8 @@ from tests.support.api.callers import admin, submit
 from tests.support.jobs.instant import Watcher as Progress
 from tests.support.jobs.instant import write_space, write_workload
 from tests.support.jobs.lost_commits import lose
+
+pytestmark = pytest.mark.slow
 
 
 def finished_in(engine: Engine, folder: Path, settings: Settings) -> int:
@@ -72,7 +74,7 @@ class Explained:
 
         asked = {"job": self.id, "runs": runs, "steps": steps, "margin": 0.1}
         check = explanation_check(asked, self.engine, self.settings)
-        found = check.measure(self.settings, no_runs(), RunsObserver(ended=ended)).document
+        found = check.measure(self.settings, KeptRuns(), RunsObserver(ended=ended)).document
         return {name: each for name, each in found.items() if name != "job"}
 
     @property
@@ -107,7 +109,6 @@ def job(
     engine.dispose()
 
 
-@pytest.mark.slow
 @pytest.mark.one_database
 def test_every_round_measures_each_configuration_and_all_is_kept(job: Explained):
     found = job.measure(runs=4)
@@ -136,7 +137,6 @@ def test_every_round_measures_each_configuration_and_all_is_kept(job: Explained)
     assert job.store.job(job.id).lease_owner is None
 
 
-@pytest.mark.slow
 @pytest.mark.one_database
 def test_a_run_that_counts_for_nothing_is_made_again(
     job: Explained, monkeypatch: pytest.MonkeyPatch
@@ -155,7 +155,6 @@ def test_a_run_that_counts_for_nothing_is_made_again(
     assert found["measured"]["runs"] == {"done": 9, "total": 9}
 
 
-@pytest.mark.slow
 @pytest.mark.one_database
 def test_fewer_changes_that_failed_alone_are_not_said_to_be_as_good(
     job: Explained, monkeypatch: pytest.MonkeyPatch
@@ -176,7 +175,6 @@ def test_fewer_changes_that_failed_alone_are_not_said_to_be_as_good(
     assert "1 of its runs failed, while the others succeeded" in minimal["why"]
 
 
-@pytest.mark.slow
 @pytest.mark.one_database
 def test_what_an_interruption_left_is_gone_on_with(job: Explained):
     job.stop_after = 4
@@ -198,7 +196,6 @@ def test_what_an_interruption_left_is_gone_on_with(job: Explained):
     assert told == json.loads(json.dumps([*left, *job.ended]))
 
 
-@pytest.mark.slow
 @pytest.mark.one_database
 def test_only_what_was_left_of_the_same_design_is_gone_on_with(job: Explained):
     job.measure()
@@ -212,7 +209,6 @@ def test_only_what_was_left_of_the_same_design_is_gone_on_with(job: Explained):
     assert len(job.measured) == 12
 
 
-@pytest.mark.slow
 @pytest.mark.one_database
 @pytest.mark.parametrize(
     "other", [{"host": "elsewhere"}, {"build": {"version": "7.7.2"}}, {"host": ...}],
@@ -237,7 +233,6 @@ def test_what_another_host_or_rocksdb_has_measured_is_measured_anew(
     assert len(job.measured) == 9
 
 
-@pytest.mark.slow
 def test_a_job_of_the_service_measures_it_and_goes_on_with_what_is_kept(job: Explained):
     job.stop_after = 4
     with pytest.raises(KeyboardInterrupt):
@@ -262,7 +257,6 @@ def test_a_job_of_the_service_measures_it_and_goes_on_with_what_is_kept(job: Exp
     assert len(told.tables[0].rows) == 3
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("arrives", [True, False], ids=["answer lost", "commit lost"])
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 def test_a_job_of_the_service_outlasts_a_lost_database(
@@ -289,7 +283,6 @@ def test_a_job_of_the_service_outlasts_a_lost_database(
     assert result["explanation"]["measured"]["runs"]["done"] == 9
 
 
-@pytest.mark.slow
 @pytest.mark.one_database
 def test_a_job_of_the_service_waits_while_another_measures(job: Explained):
     with admin(make_app(job.engine)) as client:
@@ -306,7 +299,6 @@ def test_a_job_of_the_service_waits_while_another_measures(job: Explained):
     assert job.store.job(number).state is JobState.DONE
 
 
-@pytest.mark.slow
 @pytest.mark.one_database
 def test_one_process_at_a_time(job: Explained):
     lease = acquire(job.engine, job.id, "somebody else")

@@ -117,7 +117,6 @@ def test_the_options_file_of_the_finished_one_is_exported(
 ):
     text = said(capsys, "options", FINISHED, "--db", scene.url)
     result = scene.store.result(FINISHED)
-    assert result is not None
     size = result["best"]["configuration"]["write_buffer_size"]
     assert f"write_buffer_size={size}" in text
 

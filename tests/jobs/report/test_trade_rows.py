@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.report.section import Cell, Table
+from jobs.report.section import Cell
 from jobs.report.verdict import trade_section, traded_rows
 from jobs.results.figures import amount_with_unit
 from optimizer.results.document import Result
@@ -51,7 +51,6 @@ def test_what_was_won_comes_first_and_what_did_not_move_is_left_out() -> None:
         cpu_seconds=change(5, 9),
     )  # fmt: skip
     table = trade_section(found).blocks[0]
-    assert isinstance(table, Table)
     told = [(row[0], row[-1].mark) for row in table.rows if isinstance(row[-1], Cell)]
     assert told == [
         ("RATE", "better"), (Cell("peak_rss", "peak memory"), "worse"),
@@ -71,7 +70,6 @@ def test_a_percentage_changes_by_the_points_between_the_medians_beside_it() -> N
         },
     )
     table = trade_section(found).blocks[0]
-    assert isinstance(table, Table)
     change = Cell("+7.6 points", "-16.2 to +78.4 points", "not significant")
     assert table.rows[0][1:] == ("21.58 %", "29.13 %", change)
 

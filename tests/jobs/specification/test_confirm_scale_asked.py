@@ -19,12 +19,10 @@ from tests.support.jobs.instant import write_space, write_workload
 
 def test_the_load_grows_with_the_options():
     problem = resolve(specify(workload="load-quick", confirm_scale=8), None).problem
-    assert problem.confirm is not None
     assert (problem.workload.num, problem.workload.scale) == (100_000, 64)
     assert (problem.confirm.num, problem.confirm.scale) == (800_000, 8)
     assert problem.confirm.timeout_seconds == 8 * problem.workload.timeout_seconds
     other = resolve(specify(workload="load-quick", scale=32, confirm_scale=8), None).problem
-    assert other.confirm is not None
     assert other.confirm.num == 400_000
 
 

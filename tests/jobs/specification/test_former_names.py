@@ -48,7 +48,6 @@ def test_a_stored_job_is_read_and_listed_and_found_under_the_new_name(database: 
     job_id = store.create_job({**asked.document(), "strategy": "forest"}, asked.digest())
     store.create_job({**asked.document(), "strategy": "genetic"}, "d")
     row = store.newest_job_with(asked.digest())
-    assert row is not None
     assert (row.id, row.specification["strategy"]) == (job_id, "guided")
     assert specification_from_document(row.specification) == asked
     assert [job.asked["strategy"] for job in read_jobs(database, limit=9)] == ["genetic", "guided"]

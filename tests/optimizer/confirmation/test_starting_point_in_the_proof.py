@@ -88,7 +88,6 @@ class TestNoTrade:
         plan = replace(divide(60), candidates=3)
         assert candidates_of(evaluation, plan) == [2, 5, 3]
         told = no_trade_candidate(evaluation, 2, None)
-        assert told is not None
         assert (told.trial, told.is_best, told.proven) == (3, False, False)
         assert told.terms == {"waf": pytest.approx(250), "sa": 0}
         assert told.limits == ["waf <= 1 baseline", "sa <= 1 baseline"]

@@ -106,7 +106,6 @@ def test_a_host_that_comes_to_confirm_and_cannot_measure_costs_no_pair(others: i
     )
     assert any(host == "late" for host in watcher.aside)
     assert "no such file" in log.documents["hosts_set_aside"]["hosts"]["late"]
-    assert conclusion.verdict is not None
     assert conclusion.verdict.pairs == conclusion.plan.pairs == divide(TRIALS).pairs
     assert len(conclusion.history) == TRIALS
     assert {trial.state for trial in conclusion.history} == {TrialState.DONE}

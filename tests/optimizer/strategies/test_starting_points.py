@@ -55,7 +55,6 @@ def test_every_point_fits_every_space(name: str, space: str):
 
 def test_benchmark_sh_within_the_memory_of_the_default():
     problem, start = placed("benchmark.sh")
-    assert start is not None
     found = problem.configuration(start.point)
     assert (found["max_write_buffer_number"], found["write_buffer_size"]) == (2, 64 * MIB)
     assert (found["compression_type"], found["num_levels"]) == ("zstd", 8)
@@ -68,7 +67,6 @@ def test_benchmark_sh_within_the_memory_of_the_default():
 
 def test_with_more_memory_the_point_is_as_it_is():
     problem, start = placed("benchmark.sh", memory=2048 * MIB)
-    assert start is not None
     found = problem.configuration(start.point)
     assert {n: found[n] for n in known_points()["benchmark.sh"].values if n in found} == {
         n: v for n, v in known_points()["benchmark.sh"].values.items() if n in found
@@ -78,7 +76,6 @@ def test_with_more_memory_the_point_is_as_it_is():
 
 def test_fewer_memtables_come_before_smaller_ones():
     problem, start = placed("benchmark.sh", memory=(3 * 128 + 8) * MIB)
-    assert start is not None
     found = problem.configuration(start.point)
     assert (found["max_write_buffer_number"], found["write_buffer_size"]) == (3, 128 * MIB)
 
@@ -97,7 +94,6 @@ def test_a_choice_that_the_space_lacks_stays_at_the_baseline():
              for p in space.parameters]  # fmt: skip
     problem = problem_of("guided", space=replace(space, parameters=tuple(names)))
     start = starting_point(problem, "a", {"compression_type": "zstd", "bloom_bits": 10})
-    assert start is not None
     assert problem.configuration(start.point)["compression_type"] == "snappy"
 
 

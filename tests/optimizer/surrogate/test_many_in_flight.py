@@ -34,7 +34,6 @@ def test_a_model_has_a_row_for_each_of_the_newest(count: int):
     evaluation = asked_for(count)
     names = evaluation.problem.searched
     surrogate = surrogate_of(evaluation, names)
-    assert surrogate is not None
     rows = 1 + DRAWS + min(count, MOST_IN_FLIGHT)
     assert len(surrogate.data.points) == rows
     assert all(len(each.known.rows) <= rows for each in surrogate.metrics.values())

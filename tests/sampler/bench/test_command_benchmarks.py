@@ -8,16 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampler.bench.bench_plan import BenchPlan
-from sampler.bench.command_bench import CommandBench, last_line_metrics
+from sampler.bench.command_bench import last_line_metrics
 from sampler.bench.outcome import Outcome, TrialState
 from sampler.bench.runner import LocalRunner
 from sampler.bench.settings import Settings
 from sampler.rocksdb.options_file import CF, parse_options
-from sampler.space.space import Configuration, default_values
-from sampler.space.space_file import load_space, space_from_document
+from sampler.space.space import Configuration
+from sampler.space.space_file import space_from_document
 from sampler.workload.metric_table import MACHINE
-from sampler.workload.workload import Command, Workload
+from tests.support.sampler.real_runs import command_bench
 
 Run = Callable[..., Outcome]
 
@@ -26,14 +25,9 @@ Run = Callable[..., Outcome]
 def run(settings: Settings) -> Run:
     """Runs a command of one's own as a trial; only its own metrics are kept."""
 
-    def measure(
-        *argv: str, configuration: Configuration | None = None, scale: int = 1, space: str = ""
-    ) -> Outcome:
-        command = Command(argv=argv, timeout_seconds=30)
-        workload = Workload(name="own", command=command, settle="none", scale=scale)
-        around = load_space(space or "default")
-        plan = BenchPlan(workload, around, default_values("library"))
-        found = LocalRunner(CommandBench(command, plan), settings).run(configuration or {})
+    def measure(*argv: str, configuration: Configuration | None = None, scale: int = 1) -> Outcome:
+        bench = command_bench(*argv, scale=scale)
+        found = LocalRunner(bench, settings).run(configuration or {})
         own = {name: value for name, value in found.metrics.items() if name not in MACHINE}
         return dataclasses.replace(found, metrics=own)
 
@@ -77,23 +71,19 @@ def test_a_last_line_that_is_no_measurement_is_told(printed: str, fragment: str)
     assert len(str(refused.value)) < 400
 
 
-def test_a_trial_whose_last_line_is_no_measurement_failed_with_that_reason(run: Run):
-    outcome = run("echo", '{"waf": NaN}')
-    assert outcome.state is TrialState.FAILED
-    assert outcome.failure == "metric 'waf' is not a finite number: nan"
-    assert outcome.metrics == {}
-
-
-def test_a_good_last_line_does_not_excuse_a_bad_exit(run: Run):
-    outcome = run("sh", "-c", """echo '{"waf": 2}'; echo disk broke >&2; exit 1""")
-    assert (outcome.state, outcome.failure) == (TrialState.FAILED, "disk broke")
-    assert outcome.metrics == {}
-
-
-def test_output_that_is_no_text_is_told_and_not_raised(run: Run):
-    outcome = run("printf", r"\377\376\000")
-    assert outcome.state is TrialState.FAILED
-    assert outcome.failure is not None and "not a JSON object" in outcome.failure
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("""echo '{"waf": NaN}'""", "metric 'waf' is not a finite number: nan"),
+        # A good last line does not excuse a bad exit.
+        ("""echo '{"waf": 2}'; echo disk broke >&2; exit 1""", "disk broke"),
+        (r"printf '\377\376\000'", "the last line is not a JSON object"),
+    ],
+)
+def test_without_a_measurement_a_trial_failed_with_that_reason(script: str, why: str, run: Run):
+    outcome = run("sh", "-c", script)
+    assert (outcome.state, outcome.metrics) == (TrialState.FAILED, {})
+    assert outcome.failure is not None and outcome.failure.startswith(why)
 
 
 @given(st.text())
@@ -127,16 +117,10 @@ print(json.dumps({"asked": asked["write_buffer_size"],
 
 def test_placeholders_name_what_the_command_needs(run: Run):
     outcome = run(
-        sys.executable,
-        "-c",
-        PROGRAM,
-        "{configuration}",
-        "{options}",
-        "{directory}",
+        sys.executable, "-c", PROGRAM, "{configuration}", "{options}", "{directory}",
         "--pair={configuration}:{configuration}",
-        configuration={"write_buffer_size": 32 * 2**20},
-        scale=64,
-    )
+        configuration={"write_buffer_size": 32 * 2**20}, scale=64,
+    )  # fmt: skip
     assert outcome.failure is None
     assert outcome.metrics == {"asked": 32 * 2**20, "written": 2**19, "pairs": 2.0}
     assert outcome.effective == {"write_buffer_size": 32 * 2**20}
@@ -159,9 +143,8 @@ def test_a_parameter_of_one_s_own_is_in_the_configuration_and_in_no_options_file
         {"name": "write_buffer_size"},
     ]
     space = space_from_document({"name": "own", "parameter": rows})
-    command = Command(argv=("true",), timeout_seconds=5)
-    workload = Workload(name="own", command=command, scale=1)
-    bench = CommandBench(command, BenchPlan(workload, space, default_values("library")))
+    bench = command_bench("true")
+    bench = dataclasses.replace(bench, plan=dataclasses.replace(bench.plan, space=space))
     asked = {"batch": 8, "write_buffer_size": 16 * 2**20}
     bench.prepare(asked, bench_folder)
     assert json.loads((bench_folder / "configuration.json").read_text()) == asked

@@ -16,8 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampler.bench import runner as runner_module
-from sampler.bench.bench_plan import BenchPlan
-from sampler.bench.command_bench import CommandBench
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench
 from sampler.bench.outcome import Outcome, TrialState
@@ -26,11 +24,8 @@ from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
 from sampler.machine.host_load import CpuMoment, ProcessorTime, others_demand, read_moment
 from sampler.machine.speed_probe import one_round, speed_of
-from sampler.space.space import default_values
-from sampler.space.space_file import load_space
 from sampler.workload.metric_table import MACHINE, db_bench_metrics
-from sampler.workload.workload import Command, Workload
-from tests.support.sampler.real_runs import TINY, tiny_plan
+from tests.support.sampler.real_runs import TINY, command_bench, tiny_plan
 from tests.support.sampler.watching import gone, read_line
 
 OTHERS, SPEED = MACHINE
@@ -59,11 +54,9 @@ def run(settings: Settings) -> Run:
         script: str = AWAIT_PROBE, *, metrics: object = None, **changed: object
     ) -> Outcome:
         script = script.replace("{metrics}", json.dumps(metrics or {"x": 2.5}))
-        command = Command(argv=(PYTHON, "-c", script), timeout_seconds=60)
-        workload = Workload(name="own", command=command, settle="none", scale=1)
-        plan = BenchPlan(workload, load_space("default"), default_values("library"))
+        bench = command_bench(PYTHON, "-c", script, timeout=60)
         where = settings.model_copy(update={"speed_probe": True, **changed})
-        return LocalRunner(CommandBench(command, plan), where).run({})
+        return LocalRunner(bench, where).run({})
 
     return measure
 

@@ -37,7 +37,7 @@ def test_space_amplification_is_that_of_a_full_scan(
 ):
     if name == "transactions":
         need_before(installed, 11)  # 11.8.1's own randomtransaction aborts: Prepare without a name
-    row = judge(LOADS[name], installed, settings, num=20_000)
+    row = judge(LOADS[name], installed, settings, num=10_000)
     assert (row["state"], row["failure"]) == ("done", None)
     assert row["keys"] > 0 and abs(row["off"]) < MOST_OFF
 
@@ -104,7 +104,7 @@ def test_of_several_families_a_trial_says_that_it_does_not_tell(
 ):
     document = {**LOADS["deleterandom"].document}
     document["flags"] = {"num_column_families": 2, "deletes": 100}
-    row = judge(Load("families", document), installed, settings, num=5_000)
+    row = judge(Load("families", document), installed, settings, num=10_000)
     assert (row["state"], row["told"], row["way"]) == ("done", None, "not told")
 
 

@@ -19,66 +19,46 @@ FAILURES = sorted(REAL.keys() - set(LOADS))
 FIGURES = {
     "load_blob_files": (
         [("fillrandom", 0.951, 50_000), ("overwrite", 0.970, 50_000)],
-        (107_784_326, 105_106_151, 105_600_000),
-        int(708.87 * 2**10 + 0.1 * 2**30),
-        33.3,
+        (107_784_326, 105_106_151, 105_600_000), int(708.87 * 2**10 + 0.1 * 2**30), 33.3,
     ),
     "load_default_settle_none": (
         [("fillrandom", 1.355, 100_000)],
-        (60_143_660, 116_672_453, 105_600_000),
-        int(45.95 * 2**20),
-        38.2,
+        (60_143_660, 116_672_453, 105_600_000), int(45.95 * 2**20), 38.2,
     ),
     "load_default_settle_wait": (
         [("fillrandom", 1.525, 100_000)],
-        (61_068_865, 185_062_903, 105_600_000),
-        int(38.53 * 2**20),
-        8.3,
+        (61_068_865, 185_062_903, 105_600_000), int(38.53 * 2**20), 8.3,
     ),
     "load_settle_flush_compacting": (
         [("fillrandom", 7.230, 30_000)],
-        (18_496_292, 108_979_774, 31_680_000),
-        13_282_205,  # of every file: it was asked for them, too
-        80.5,
+        (18_496_292, 108_979_774, 31_680_000), 13_282_205, 80.5,  # of every file, as asked
     ),
     "load_universal_zstd": (
         [("fillrandom", 2.549, 100_000)],
-        (50_526_680, 74_856_623, 105_600_000),
-        int(42.45 * 2**20),
-        58.1,
+        (50_526_680, 74_856_623, 105_600_000), int(42.45 * 2**20), 58.1,
     ),
     "mixed_50_50_2_threads": (
         [("fillrandom", 1.542, 100_000), ("readrandomwriterandom", 2.230, 100_000)],
-        (90_557_701, 243_121_960, 158_396_064),
-        int(35.49 * 2**20),
-        20.4,
+        (90_557_701, 243_121_960, 158_396_064), int(35.49 * 2**20), 20.4,
     ),
     "read_while_writing_4_threads": (
         [("fillseq", 2.563, 200_000), ("readwhilewriting", 8.496, 200_000)],
-        (234_804_804, 448_158_595, 418_441_920),
-        int(53.26 * 2**20),
-        53.1,
+        (234_804_804, 448_158_595, 418_441_920), int(53.26 * 2**20), 53.1,
     ),
     "sine_wave_intervals": (
         [("fillrandom", 20.184, 44_999)],
-        (451_506_097, 2_262_108_439, 451_429_968),
-        int(427.10 * 2**20),
-        41.5,
+        (451_506_097, 2_262_108_439, 451_429_968), int(427.10 * 2**20), 41.5,
     ),
-}
+}  # fmt: skip
 LATENCIES = {
     "load_blob_files": {"write_p50": 3.82, "write_p99": 15.81, "write_p999": 3650.0},
     "load_default_settle_wait": {"write_p50": 3.75, "write_p99": 19.75, "write_p999": 2592.31},
     "mixed_50_50_2_threads": {
-        "write_p50": 3.92,
-        "write_p99": 29.39,
-        "write_p999": 5866.67,
-        "read_p50": 18.74,
-        "read_p99": 232.35,
-        "read_p999": 9274.14,
+        "write_p50": 3.92, "write_p99": 29.39, "write_p999": 5866.67,
+        "read_p50": 18.74, "read_p99": 232.35, "read_p999": 9274.14,
     },
     "sine_wave_intervals": {},
-}
+}  # fmt: skip
 
 
 def printed(name: str) -> str:
@@ -163,23 +143,16 @@ def test_statistics_of_intervals_among_the_errors_do_not_hide_the_final_ones(
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        (
-            "fails_assertion_min_level_to_compress",
-            "Assertion `FLAGS_min_level_to_compress <= FLAGS_num_levels' failed.",
-        ),
-        (
-            "fails_illegal_flag_value",
-            "ERROR: illegal value '1.5' specified for int32 flag 'bloom_bits'",
-        ),
-        (
-            "fails_open_conflict",
-            "open error: Not implemented: If memory mapped writes (allow_mmap_writes) are "
-            "enabled then direct I/O writes (use_direct_io_for_flush_and_compaction) must be "
-            "disabled.",
-        ),
+        ("fails_assertion_min_level_to_compress",
+         "Assertion `FLAGS_min_level_to_compress <= FLAGS_num_levels' failed."),
+        ("fails_illegal_flag_value",
+         "ERROR: illegal value '1.5' specified for int32 flag 'bloom_bits'"),
+        ("fails_open_conflict",
+         "open error: Not implemented: If memory mapped writes (allow_mmap_writes) are enabled "
+         "then direct I/O writes (use_direct_io_for_flush_and_compaction) must be disabled."),
         ("fails_unknown_flag", "ERROR: unknown command line flag 'max_background_compactors'"),
     ],
-)
+)  # fmt: skip
 def test_a_refusal_is_told_in_db_bench_s_own_words(name: str, words: str):
     assert complaint(said(name)).endswith(words)
     assert "\n" not in complaint(said(name))

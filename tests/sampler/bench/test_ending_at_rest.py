@@ -24,13 +24,10 @@ pytestmark = pytest.mark.db_bench
 COUNTERS = ("flush.write.bytes", "compact.write.bytes", "bytes.written", "wal.bytes")
 # After these loads db_bench 7.8.3 waits for compactions for ever (RocksDB issue 9275).
 NEVER_ENDING = {
-    "level0_file_num_compaction_trigger": 3,
-    "universal_size_ratio": 49,
-    "universal_min_merge_width": 3,
-    "universal_max_merge_width": 45,
-    "write_buffer_size": 20 * 2**20,
-    "max_background_jobs": 12,
-}
+    "level0_file_num_compaction_trigger": 3, "universal_size_ratio": 49,
+    "universal_min_merge_width": 3, "universal_max_merge_width": 45,
+    "write_buffer_size": 20 * 2**20, "max_background_jobs": 12,
+}  # fmt: skip
 SMALL = 8 * 2**20
 CONFIGURATIONS: Mapping[str, tuple[str, Configuration]] = {
     "leveled": ("default", {"write_buffer_size": SMALL}),

@@ -36,6 +36,14 @@ def give_up(_: float) -> None:
     raise GaveUp
 
 
+def waits_behind(lock: Path) -> list[str]:
+    """Tries to take a lock that is held: whom it waits for."""
+    told: list[str] = []
+    with pytest.raises(GaveUp), host_lock(lock, "mine", waiting=told.append, pause=give_up):
+        pass
+    return told
+
+
 @pytest.fixture
 def lock(tmp_path: Path) -> Path:
     return tmp_path / "host.lock"
@@ -84,25 +92,14 @@ def test_a_lock_can_be_taken_again_and_again(lock: Path):
 
 
 def test_a_lock_is_held_against_others_in_the_same_process(lock: Path):
-    with (
-        host_lock(lock, "mine", pause=give_up),
-        pytest.raises(GaveUp),
-        host_lock(lock, "theirs", pause=give_up),
-    ):
-        pass
+    with host_lock(lock, "theirs", pause=give_up):
+        assert waits_behind(lock)
 
 
-def test_a_lock_held_by_another_process_is_waited_for_and_its_holder_told(lock: Path, hold: Hold):
+def test_a_lock_of_another_process_is_waited_for_until_that_is_killed(lock: Path, hold: Hold):
     holder, said = hold("theirs")
     assert said == "started"
-    told: list[str] = []
-    with pytest.raises(GaveUp), host_lock(lock, "mine", waiting=told.append, pause=give_up):
-        pass
-    assert told == [f"process {holder.pid}"]
-
-
-def test_a_lock_is_free_as_soon_as_its_holder_is_killed(lock: Path, hold: Hold):
-    holder, _ = hold("theirs")
+    assert waits_behind(lock) == [f"process {holder.pid}"]
     waits: list[float] = []
 
     def kill_the_holder(seconds: float) -> None:
@@ -112,16 +109,6 @@ def test_a_lock_is_free_as_soon_as_its_holder_is_killed(lock: Path, hold: Hold):
 
     with host_lock(lock, "mine", pause=kill_the_holder):
         assert len(waits) == 1
-
-
-def test_a_lock_that_gave_up_is_free_for_others(lock: Path, hold: Hold):
-    holder, _ = hold("theirs")
-    with pytest.raises(GaveUp), host_lock(lock, "mine", pause=give_up):
-        pass
-    holder.kill()
-    holder.wait()
-    with host_lock(lock, "mine", pause=give_up):
-        assert lock.exists()
 
 
 def test_what_a_dead_controller_left_running_is_ended_and_the_lock_taken(lock: Path, hold: Hold):
@@ -145,8 +132,7 @@ def test_what_a_dead_controller_left_running_is_ended_and_the_lock_taken(lock: P
 def test_what_a_living_controller_runs_is_left_alone(lock: Path, hold: Hold):
     token = secrets.token_hex(8)
     _, said = hold(token, "orphan")
-    with pytest.raises(GaveUp), host_lock(lock, "mine", pause=give_up):
-        pass
+    assert waits_behind(lock)
     assert start_time(int(said)) is not None
     assert kill_marked(MARK, token) == 1
     assert gone(int(said))
@@ -160,21 +146,15 @@ def test_a_signature_that_cannot_be_read_is_waited_for_like_any_other(
 ):
     hold("theirs")
     signature_of(lock).write_text(signature)
-    with pytest.raises(GaveUp), host_lock(lock, "mine", pause=give_up):
-        pass
+    assert waits_behind(lock)
 
 
 def test_what_stands_in_the_lock_is_neither_told_nor_believed(lock: Path, hold: Hold):
     token = secrets.token_hex(8)
     holder, said = hold(token, "orphan")
-    lock.write_text(json.dumps({"pid": "\x1b[2J", "started": 1, "token": token}))
-    told: list[str] = []
-    with pytest.raises(GaveUp), host_lock(lock, "mine", waiting=told.append, pause=give_up):
-        pass
-    lock.write_text(json.dumps({"pid": 2**22, "started": 1, "token": token}))
-    with pytest.raises(GaveUp), host_lock(lock, "mine", waiting=told.append, pause=give_up):
-        pass
-    assert told == [f"process {holder.pid}"] * 2
+    for pid in ("\x1b[2J", 2**22):
+        lock.write_text(json.dumps({"pid": pid, "started": 1, "token": token}))
+        assert waits_behind(lock) == [f"process {holder.pid}"]
     assert start_time(int(said)) is not None
 
 
@@ -196,8 +176,7 @@ def test_a_signature_that_another_may_have_written_is_not_believed(
         mine.hardlink_to(theirs)
     else:
         os.mkfifo(mine, 0o600)
-    with pytest.raises(GaveUp), host_lock(lock, "mine", pause=give_up):
-        pass
+    assert waits_behind(lock)
     assert start_time(int(said)) is not None
     assert kill_marked(MARK, token) == 1
 
@@ -218,13 +197,7 @@ def test_two_users_lock_each_other_out():
         )
         try:
             assert theirs.stdout is not None and read_line(theirs.stdout.fileno()) == "held"
-            told: list[str] = []
-            with (
-                pytest.raises(GaveUp),
-                host_lock(lock, "mine", waiting=told.append, pause=give_up),
-            ):
-                pass
-            assert told == [f"process {theirs.pid}"]
+            assert waits_behind(lock) == [f"process {theirs.pid}"]
         finally:
             theirs.kill()
             theirs.communicate()
@@ -232,24 +205,18 @@ def test_two_users_lock_each_other_out():
 
 @pytest.mark.parametrize("when", ["held", "waited for"])
 def test_a_lock_whose_file_is_removed_is_held_all_the_same(when: str, lock: Path):
-    told: list[str] = []
-
     def remove_and_give_up(_: float) -> None:
         lock.unlink()
         raise GaveUp
 
-    pause = give_up if when == "held" else remove_and_give_up
     with host_lock(lock, "mine", pause=give_up):
         if when == "held":
             lock.unlink()
-        for _ in range(2):  # the file is there again, and free
-            with (
-                pytest.raises(GaveUp),
-                host_lock(lock, "theirs", waiting=told.append, pause=pause),
-            ):
+        else:
+            with pytest.raises(GaveUp), host_lock(lock, "theirs", pause=remove_and_give_up):
                 pass
-            pause = give_up
-    assert len(told) == 2
+        assert waits_behind(lock), "the file is there again, and free"
+        assert waits_behind(lock)
     with host_lock(lock, "theirs", pause=give_up):
         assert lock.exists()
 
@@ -265,8 +232,7 @@ def test_a_lock_that_was_waited_for_is_that_of_the_file_there_is_now(lock: Path)
 
         with host_lock(lock, "mine", pause=replace_and_end) as descriptor:
             assert os.path.samestat(os.fstat(descriptor), lock.stat())
-            with pytest.raises(GaveUp), host_lock(lock, "theirs", pause=give_up):
-                pass
+            assert waits_behind(lock)
 
 
 def test_who_has_just_had_the_lock_waits_behind_who_waits_already(lock: Path):
@@ -287,8 +253,7 @@ def test_who_has_just_had_the_lock_waits_behind_who_waits_already(lock: Path):
         order.append("mine")
         thread.start()
         assert waits.wait(30)
-    with pytest.raises(GaveUp), host_lock(lock, "mine again", pause=give_up):
-        order.append("mine again")
+    assert waits_behind(lock)
     go_on.set()
     thread.join()
     with host_lock(lock, "mine again", pause=give_up):
@@ -335,26 +300,37 @@ def test_a_zombie_counts_as_gone():
     child.wait()
 
 
-def test_only_processes_with_the_very_mark_are_ended():
+@pytest.fixture
+def stopped() -> Iterator[Callable[[str], "subprocess.Popen[bytes]"]]:
+    """Starts processes that have a mark, and stop."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(mark: str) -> "subprocess.Popen[bytes]":
+        script = ["/bin/sh", "-c", "echo ready; kill -STOP $$"]
+        child = subprocess.Popen(script, env={MARK: mark}, stdout=subprocess.PIPE)
+        started.append(child)
+        assert child.stdout is not None and read_line(child.stdout.fileno()) == "ready"
+        return child
+
+    yield start
+    for child in started:
+        child.kill()
+        child.communicate()
+
+
+def test_only_processes_with_the_very_mark_are_ended(stopped):
     token = secrets.token_hex(8)
-    children = [
-        subprocess.Popen(
-            ["/bin/sh", "-c", "echo ready; kill -STOP $$"],
-            env={"PATH": os.environ["PATH"], MARK: mark},
-            stdout=subprocess.PIPE,
-        )
-        for mark in (token, token + "-2")
-    ]
-    try:
-        for child in children:
-            assert child.stdout is not None and read_line(child.stdout.fileno()) == "ready"
-        assert kill_marked(MARK, token) == 1
-        assert gone(children[0].pid)
-        assert start_time(children[1].pid) is not None
-    finally:
-        for child in children:
-            child.kill()
-            child.communicate()
+    mine, other = stopped(token), stopped(token + "-2")
+    assert kill_marked(MARK, token) == 1
+    assert gone(mine.pid) and start_time(other.pid) is not None
+
+
+def test_who_was_there_before_is_left_alone_and_who_came_since_is_ended(stopped):
+    token = secrets.token_hex(8)
+    earlier, before = stopped(token), seen_processes()
+    later = stopped(token)
+    assert kill_marked(MARK, token, before) == 1
+    assert gone(later.pid) and start_time(earlier.pid) is not None
 
 
 def test_only_processes_started_since_are_looked_at_until_numbers_may_come_again(tmp_path: Path):
@@ -364,23 +340,3 @@ def test_only_processes_started_since_are_looked_at_until_numbers_may_come_again
     assert SeenProcesses(frozenset({5, 6}), 500).since(before, tmp_path) == {6}
     assert SeenProcesses(frozenset({5, 6}), 600).since(before, tmp_path) == {5, 6}
     assert SeenProcesses(frozenset({5, 6}), None).since(before, tmp_path) == {5, 6}
-
-
-def test_who_was_there_before_is_left_alone_and_who_came_since_is_ended():
-    token = secrets.token_hex(8)
-
-    def marked() -> subprocess.Popen[bytes]:
-        script = ["/bin/sh", "-c", "echo ready; kill -STOP $$"]
-        child = subprocess.Popen(script, env={MARK: token}, stdout=subprocess.PIPE)
-        assert child.stdout is not None and read_line(child.stdout.fileno()) == "ready"
-        return child
-
-    earlier, before = marked(), seen_processes()
-    later = marked()
-    try:
-        assert kill_marked(MARK, token, before) == 1
-        assert gone(later.pid) and start_time(earlier.pid) is not None
-    finally:
-        for child in (earlier, later):
-            child.kill()
-            child.communicate()

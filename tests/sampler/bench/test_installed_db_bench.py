@@ -1,4 +1,6 @@
+import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -6,10 +8,12 @@ import pytest
 from sampler.bench.bench_plan import BenchPlan, effective_values, unmet_values
 from sampler.bench.installed import (
     InstalledDbBench,
+    as_asked,
     find_db_bench,
     newest_options,
     probe,
     try_options,
+    without_preallocation,
 )
 from sampler.common.errors import InputError
 from sampler.rocksdb.option_values import read_values
@@ -55,22 +59,9 @@ def test_the_version_and_what_to_know_about_the_build_are_found(installed: Insta
 
 
 def test_an_option_of_another_version_is_not_known(installed: InstalledDbBench):
-    newer = Parameter(
-        name="of_tomorrow",
-        section="CFOptions",
-        kind="int",
-        key="of_tomorrow",
-        default=0,
-        default_db_bench=0,
-    )
-    assert not installed.knows(newer)
-
-
-def test_a_parameter_of_the_users_own_benchmark_is_not_rocksdb_s_to_know(
-    installed: InstalledDbBench,
-):
     own = Parameter(name="batch", section="command", kind="int", default=1, default_db_bench=1)
-    assert installed.knows(own)
+    assert installed.knows(own), "it is not RocksDB's to know"
+    assert not installed.knows(replace(own, section="CFOptions", key="of_tomorrow"))
 
 
 def test_a_db_bench_that_is_nowhere_is_refused_with_the_mend():
@@ -85,6 +76,8 @@ def test_a_db_bench_that_is_nowhere_is_refused_with_the_mend():
 def test_a_program_that_is_no_db_bench_is_refused_by_name(text: str, tmp_path: Path):
     program = tmp_path / "db_bench"
     program.write_text(text)
+    with pytest.raises(InputError, match=r"^ROCKTUNE_DB_BENCH: "):  # it may not be run
+        probe(find_db_bench(str(program)))
     program.chmod(0o755)
     with pytest.raises(
         InputError,
@@ -92,14 +85,6 @@ def test_a_program_that_is_no_db_bench_is_refused_by_name(text: str, tmp_path: P
     ) as refused:
         probe(find_db_bench(str(program)))
     assert "\n" not in str(refused.value)
-
-
-def test_a_file_that_may_not_be_run_is_refused_by_name(tmp_path: Path):
-    program = tmp_path / "db_bench"
-    program.write_text("not a program\n")
-    with pytest.raises(InputError) as refused:
-        probe(find_db_bench(str(program)))
-    assert refused.value.field == "ROCKTUNE_DB_BENCH"
 
 
 @pytest.mark.parametrize(
@@ -288,3 +273,52 @@ def test_a_trial_changes_a_user_s_own_file_only_where_it_is_asked_to(
     exported = plan.export({"max_background_jobs": 8})
     assert exported.get(DB, "max_open_files") == "5000"
     assert exported.get(CF, "write_buffer_size") == str(128 * 2**20)
+
+
+# A database that is opened only to try a file takes no more of the disk than it writes.
+SECTIONS = '[Version]\n[DBOptions]\n{}[CFOptions "default"]\n'
+
+
+@pytest.mark.parametrize(
+    ("given", "tried"),
+    [
+        ("", "  allow_fallocate=false\n"),
+        ("  # allow_fallocate=false\n", "  allow_fallocate=false\n  # allow_fallocate=false\n"),
+        ("  allow_fallocate=true\n", "  allow_fallocate=false\n"),
+        ("\tallow_fallocate = 1 # why\n", "\tallow_fallocate = false # why\n"),
+    ],
+)
+def test_it_is_turned_off_for_the_trial_and_told_as_asked(given: str, tried: str):
+    text = SECTIONS.format(given)
+    off = without_preallocation(text)
+    assert off == SECTIONS.format(tried)
+    assert as_asked(parse_options(off), text, off).get(DB, "allow_fallocate") == "true"
+    assert without_preallocation(off) == off
+
+
+@pytest.mark.parametrize("value", ["false", "0", "maybe", ""])
+def test_what_is_off_or_no_value_stays(value: str):
+    text = SECTIONS.format(f"  allow_fallocate={value}\n")
+    assert without_preallocation(text) == text
+    assert as_asked(parse_options(text), text, text) == parse_options(text)
+
+
+def test_no_space_is_reserved_for_a_write_buffer_that_nothing_fills(
+    installed: InstalledDbBench, tmp_path: Path
+):
+    large = OptionsFile().with_values(CF, {"write_buffer_size": str(64 * 2**30)})
+    tried = try_options(installed.program, large, tmp_path)
+    assert tried.options is not None, tried.complaint
+    assert tried.options.get(DB, "allow_fallocate") == "true"
+    assert tried.options.get(CF, "write_buffer_size") == str(64 * 2**30)
+    log = (tmp_path / "db" / "LOG").read_text()
+    assert re.findall(r"Options\.allow_fallocate: (\d)", log) == ["0"]
+
+
+def test_a_value_that_is_none_is_refused_as_ever(installed: InstalledDbBench, tmp_path: Path):
+    text = "[Version]\n  rocksdb_version=7.8.3\n  options_file_version=1.1\n[DBOptions]\n"
+    tried = try_options(
+        installed.program, f'{text}  allow_fallocate=maybe\n[CFOptions "default"]\n', tmp_path
+    )
+    assert tried.options is None
+    assert "allow_fallocate" in tried.complaint

@@ -1,5 +1,4 @@
 import contextlib
-import dataclasses
 import json
 import os
 import subprocess
@@ -15,7 +14,6 @@ from sampler.bench.bench_folder import (
     remove_leftovers,
     require_space,
 )
-from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.command_bench import CommandBench
 from sampler.bench.db_bench import DbBench
 from sampler.bench.host_lock import host_lock
@@ -25,12 +23,9 @@ from sampler.bench.runner import LocalRunner
 from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
 from sampler.machine.machine import start_time
-from sampler.space.space import default_values
-from sampler.space.space_file import load_space
 from sampler.workload.metric_table import MACHINE
-from sampler.workload.workload import Command, Workload
 from tests.support import ROOT
-from tests.support.sampler.real_runs import tiny_plan
+from tests.support.sampler.real_runs import command_bench, tiny_plan
 from tests.support.sampler.watching import gone, make_fifo, open_to_others, read_line
 
 FOREVER = "exec tail -f /dev/null"
@@ -46,17 +41,19 @@ def shell(settings: Settings) -> Shell:
     """A runner whose benchmark is a shell script."""
 
     def make(script: str, *, timeout: float = 30, **changed: object) -> LocalRunner:
-        command = Command(argv=("/bin/sh", "-c", script), timeout_seconds=timeout)
-        workload = Workload(name="own", command=command, settle="none", scale=1)
-        plan = BenchPlan(workload, load_space("default"), default_values("library"))
-        where = settings.model_copy(update=changed)
-        return LocalRunner(CommandBench(command, plan), where, pause=give_up)
+        bench = command_bench("/bin/sh", "-c", script, timeout=timeout)
+        return LocalRunner(bench, settings.model_copy(update=changed), pause=give_up)
 
     return make
 
 
 def left(settings: Settings) -> list[str]:
     return sorted(path.name for path in settings.bench_dir.iterdir())
+
+
+def assert_free(settings: Settings) -> None:
+    with host_lock(settings.lock, "next", pause=give_up):
+        assert settings.lock.exists()
 
 
 def outcome_of(runner: LocalRunner) -> Outcome:
@@ -68,23 +65,21 @@ def outcome_of(runner: LocalRunner) -> Outcome:
 GOOD = """echo '{"waf": 2.5}'"""
 
 
-@pytest.mark.parametrize(
-    ("script", "state", "reason"),
-    [
-        (GOOD, TrialState.DONE, None),
-        ("echo no >&2; exit 3", TrialState.FAILED, "no"),
-        ("exit 3", TrialState.FAILED, "exit status 3, no error message"),
-        ("echo dying >&2; kill -KILL $$", TrialState.FAILED, "killed by SIGKILL: dying"),
-        ("ulimit -c 0; kill -SEGV $$", TrialState.FAILED, "killed by SIGSEGV"),
-        ("yes", TrialState.FAILED, "stopped: it printed too much"),
-    ],
-    ids=["good", "refused", "silent", "killed", "crashed", "flood"],
-)
-def test_every_end_has_its_state_and_reason_and_leaves_nothing_behind(
-    script: str, state: TrialState, reason: str | None, shell: Shell, settings: Settings
+FAILED = {
+    "echo no >&2; exit 3": "no",
+    "exit 3": "exit status 3, no error message",
+    "echo dying >&2; kill -KILL $$": "killed by SIGKILL: dying",
+    "ulimit -c 0; kill -SEGV $$": "killed by SIGSEGV",
+    "yes": "stopped: it printed too much",
+}
+
+
+@pytest.mark.parametrize("script", FAILED)
+def test_every_failure_has_its_reason_and_leaves_nothing_behind(
+    script: str, shell: Shell, settings: Settings
 ):
     outcome = shell(script).run({})
-    assert (outcome.state, outcome.failure) == (state, reason)
+    assert (outcome.state, outcome.failure) == (TrialState.FAILED, FAILED[script])
     assert left(settings) == []
 
 
@@ -100,10 +95,16 @@ def test_all_that_a_trial_makes_is_for_its_owner_alone(shell: Shell, tmp_path: P
     assert open_to_others(bench_dir) == []
 
 
-def test_a_trial_that_takes_too_long_is_timed_out(shell: Shell, settings: Settings):
-    outcome = shell(FOREVER, timeout=0.1).run({})
-    assert outcome.state is TrialState.TIMED_OUT
-    assert outcome.failure is not None and outcome.failure.startswith("timed out after")
+@pytest.mark.parametrize(
+    ("limit", "state", "reason"),
+    [
+        ({"timeout": 0.1}, TrialState.TIMED_OUT, "timed out after"),
+        ({"free_bytes": 2**62}, TrialState.FAILED, "stopped: the disk of the bench folder was "),
+    ],
+)
+def test_a_trial_that_breaks_a_limit_is_ended(limit, state, reason, shell, settings: Settings):
+    outcome = shell(FOREVER, **limit).run({})
+    assert outcome.state is state and outcome.failure.startswith(reason)
     assert left(settings) == []
 
 
@@ -117,13 +118,6 @@ def test_a_trial_too_slow_to_win_is_cut_off_and_its_time_is_kept(shell: Shell, s
     assert left(settings) == []
 
 
-def test_a_trial_that_fills_the_disk_is_ended(shell: Shell, settings: Settings):
-    outcome = shell(FOREVER, free_bytes=2**62).run({})
-    assert outcome.state is TrialState.FAILED
-    assert outcome.failure == "stopped: the disk of the bench folder was nearly full"
-    assert left(settings) == []
-
-
 def test_a_cancelled_trial_leaves_nothing_and_frees_the_host(shell: Shell, settings: Settings):
     runner = shell(FOREVER)
     runner.start({})
@@ -134,22 +128,19 @@ def test_a_cancelled_trial_leaves_nothing_and_frees_the_host(shell: Shell, setti
         runner.cancel()  # nothing is in flight: nothing happens
 
 
-def test_an_interrupted_run_ends_its_trial(shell: Shell, settings: Settings):
+def test_an_interrupted_run_ends_its_trial(settings: Settings):
     class Interrupting(CommandBench):
         held_from = "begun"
 
         def settled(self, _: Path) -> bool:
             raise KeyboardInterrupt
 
-    runner = shell(f"echo begun; {FOREVER}")
-    benchmark = runner._benchmark
-    assert isinstance(benchmark, CommandBench)
-    runner = LocalRunner(Interrupting(benchmark.command, benchmark.plan), settings, pause=give_up)
+    script = command_bench("/bin/sh", "-c", f"echo begun; {FOREVER}")
+    benchmark = Interrupting(script.command, script.plan)
     with pytest.raises(KeyboardInterrupt):
-        runner.run({})
+        LocalRunner(benchmark, settings, pause=give_up).run({})
     assert left(settings) == []
-    with host_lock(settings.lock, "next", pause=give_up):
-        assert settings.lock.exists()
+    assert_free(settings)
 
 
 def test_a_trial_in_flight_holds_the_host(shell: Shell, settings: Settings):
@@ -227,8 +218,7 @@ def test_a_bench_folder_that_cannot_be_made_is_refused_by_name(
     with pytest.raises(InputError) as refused:
         runner.run({})
     assert refused.value.field == "ROCKTUNE_BENCH_DIR"
-    with host_lock(settings.lock, "next", pause=give_up):
-        assert settings.lock.exists()
+    assert_free(settings)
 
 
 def test_a_bench_folder_that_cannot_be_looked_into_is_refused_by_name(
@@ -249,19 +239,13 @@ def test_whoever_waits_is_called_meanwhile_and_may_end_the_trial(shell: Shell, s
     with pytest.raises(KeyboardInterrupt):
         shell(FOREVER).run({}, meanwhile=interrupted)
     assert left(settings) == []
-    with host_lock(settings.lock, "next", pause=give_up):
-        assert settings.lock.exists()
+    assert_free(settings)
 
 
 @pytest.mark.parametrize("name", ["./nowhere.sh", "no-such-benchmark"])
-def test_a_benchmark_that_is_not_there_is_refused_by_name(
-    name: str, settings: Settings, shell: Shell
-):
-    benchmark = shell("")._benchmark
-    assert isinstance(benchmark, CommandBench)
-    missing = dataclasses.replace(benchmark, command=Command(argv=(name,), timeout_seconds=5))
+def test_a_benchmark_that_is_not_there_is_refused_by_name(name: str, settings: Settings):
     with pytest.raises(InputError, match=r"command\.argv: .* is not an executable") as refused:
-        LocalRunner(missing, settings, pause=give_up).run({})
+        LocalRunner(command_bench(name), settings, pause=give_up).run({})
     assert refused.value.field == "workload.command.argv"
     assert left(settings) == []
 

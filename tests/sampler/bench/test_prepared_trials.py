@@ -26,13 +26,9 @@ pytestmark = pytest.mark.db_bench
 KEYS, READS = 4_000, 3_000
 FILL = Prepare(benchmarks=("fillrandom",), num=KEYS)
 READING = {
-    "benchmarks": ("readrandom",),
-    "measured": ("readrandom",),
-    "num": KEYS,
-    "settle": "wait",
-    "prepare": FILL,
-    "flags": (("reads", READS),),
-}
+    "benchmarks": ("readrandom",), "measured": ("readrandom",), "num": KEYS, "settle": "wait",
+    "prepare": FILL, "flags": (("reads", READS),),
+}  # fmt: skip
 BESIDE = {**READING, "benchmarks": ("readwhilewriting",), "measured": ("readwhilewriting",)}
 # It writes as much however busy the machine is, and so compacts for sure.
 OVER = {**READING, "benchmarks": ("overwrite",), "measured": ("overwrite",)}
@@ -198,7 +194,6 @@ def key(installed: InstalledDbBench, configuration: Configuration, **load: objec
         ({}, {"benchmarks": ("readseq",), "measured": ("readseq",)}),
         ({}, {"timeout_seconds": 5}),
     ],
-    ids=["cache", "threads", "reads", "benchmark", "timeout"],
 )
 def test_what_acts_at_run_time_alone_shares_a_database(other, load, installed: InstalledDbBench):
     assert key(installed, {**SMALL, **other}, **load) == key(installed, SMALL) is not None

@@ -1,7 +1,6 @@
 """Each load that people have, run at an eighth: what is told of it against what is there."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -10,14 +9,13 @@ from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench
 from sampler.bench.outcome import Outcome, TrialState
-from sampler.bench.output import BenchmarkLine, RocksdbLog, parse_output
+from sampler.bench.output import RocksdbLog, parse_output
 from sampler.bench.runner import LocalRunner, Stage
 from sampler.bench.settings import Settings
 from sampler.rocksdb.log_reader import LogReader
 from sampler.rocksdb.options_file import CF, OptionsFile, parse_options
 from sampler.space.space import Configuration
 from sampler.space.space_file import load_space
-from sampler.workload.workload import Workload
 from sampler.workload.workload_file import load_workload
 from studies.space_amplification import MOST_OFF, Scanned
 
@@ -41,18 +39,6 @@ COUNTED: Mapping[str, Sequence[str]] = {
 MOST_BESIDE = 20
 
 
-@dataclass
-class Left:
-    """What a run left, and what a scan of its database found."""
-
-    outcome: Outcome
-    lines: tuple[BenchmarkLine, ...]
-    log: RocksdbLog
-    options: OptionsFile
-    keys: int
-    live: int
-
-
 class Leaving(Scanned):
     """Keeps what a run left before its folder is removed."""
 
@@ -65,25 +51,18 @@ class Leaving(Scanned):
         return super().following(configuration, folder, outcome, reads=reads)
 
 
-def run(workload: Workload, installed: InstalledDbBench, settings: Settings) -> Left:
-    library = installed.library_defaults()
-    space = load_space("all").at_baseline({**library, **workload.facts()})
-    benchmark = Leaving(DbBench(installed, BenchPlan(workload, space, library)))
-    outcome = LocalRunner(benchmark, settings).run({})
-    assert (outcome.state, outcome.failure) == (TrialState.DONE, None)
-    return Left(
-        outcome, benchmark.lines, benchmark.log, benchmark.options, benchmark.keys, benchmark.live
-    )
-
-
 @pytest.mark.db_bench
 @pytest.mark.parametrize("name", COUNTED)
 def test_what_is_told_of_a_load_is_what_its_database_and_rocksdb_hold(
     name: str, installed: InstalledDbBench, settings: Settings
 ):
     workload = load_workload(f"{name}-quick").at_scale(EIGHTH)
-    left = run(workload, installed, settings)
-    metrics, counters = left.outcome.metrics, left.outcome.counters
+    library = installed.library_defaults()
+    space = load_space("all").at_baseline({**library, **workload.facts()})
+    left = Leaving(DbBench(installed, BenchPlan(workload, space, library)))
+    outcome = LocalRunner(left, settings).run({})
+    assert (outcome.state, outcome.failure) == (TrialState.DONE, None)
+    metrics, counters = outcome.metrics, outcome.counters
     assert left.keys > 0
     assert metrics["sa"] == pytest.approx(metrics["lsm_bytes"] / left.live, rel=MOST_OFF)
 
@@ -101,26 +80,14 @@ def test_what_is_told_of_a_load_is_what_its_database_and_rocksdb_hold(
     pairs = counters[PUTS] * (workload.key_size + workload.value_size)
     asked = workload.user_bytes() or pairs  # how much a writer beside seeks writes is not known
     assert 0.97 * asked <= written <= 1.03 * asked + MOST_BESIDE * counters[PUTS]
-
-
-@pytest.mark.db_bench
-def test_a_time_series_keeps_the_newest_alone_and_tells_the_space_of_these(
-    installed: InstalledDbBench, settings: Settings
-):
-    workload = load_workload("timeseries-quick").at_scale(EIGHTH)
-    left = run(workload, installed, settings)
-    assert left.keys < 0.5 * left.outcome.counters[PUTS]
-    assert left.outcome.metrics["lsm_bytes"] <= 1.1 * workload.fifo_bytes
-    assert left.outcome.counters["compact.write.bytes"] == 0
-
-
-@pytest.mark.db_bench
-def test_seeks_within_a_prefix_end_with_it(installed: InstalledDbBench, settings: Settings):
-    workload = load_workload("prefix-seeks-quick").at_scale(EIGHTH)
-    left = run(workload, installed, settings)
-    assert left.options.get(CF, "prefix_extractor") == "rocksdb.FixedPrefix.8"
-    found = left.outcome.counters["number.db.next.found"] / left.outcome.counters[SEEKS]
-    assert 3 < found < 10 < dict(workload.flags)["seek_nexts"]
+    if name == "timeseries":  # the newest alone are kept
+        assert left.keys < 0.5 * counters[PUTS]
+        assert metrics["lsm_bytes"] <= 1.1 * workload.fifo_bytes
+        assert counters["compact.write.bytes"] == 0
+    if name == "prefix-seeks":  # which end with their prefix
+        assert left.options.get(CF, "prefix_extractor") == "rocksdb.FixedPrefix.8"
+        found = counters["number.db.next.found"] / counters[SEEKS]
+        assert 3 < found < 10 < dict(workload.flags)["seek_nexts"]
 
 
 @pytest.mark.db_bench

@@ -3,37 +3,25 @@ from typing import Any
 
 import pytest
 
+from sampler.bench import process
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench
-from sampler.bench.outcome import Ending, TrialState
+from sampler.bench.outcome import Ending, TrialState, clock_problem
 from sampler.bench.output import parse_log, parse_output
 from sampler.bench.runner import LocalRunner
 from sampler.bench.settings import Settings
 from sampler.rocksdb.options_file import DB, OptionsFile
-from tests.support.sampler.real_runs import TINY, Keeping, Measure, tiny_plan
+from tests.support.sampler.real_runs import TINY, Keeping, Measure, ended, tiny_plan
 from tests.support.sampler.versions import asserts
 
 pytestmark = pytest.mark.db_bench
 SMALL = {"write_buffer_size": 8 * 2**20, "compression_type": "none"}
 SLOW = {"num": 200_000, "flags": (("benchmark_write_rate_limit", 100_000),)}
 METRICS = {
-    "waf",
-    "waf_with_wal",
-    "sa",
-    "lsm_bytes",
-    "time",
-    "load_time",
-    "rate",
-    "memory",
-    "write_p50",
-    "write_p99",
-    "write_p999",
-    "stall_percent",
-    "cpu_seconds",
-    "cpu_percent",
-    "device_bytes",
+    "waf", "waf_with_wal", "sa", "lsm_bytes", "time", "load_time", "rate", "memory", "write_p50",
+    "write_p99", "write_p999", "stall_percent", "cpu_seconds", "cpu_percent", "device_bytes",
     "wall_seconds",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("settle", ["none", "flush"])
@@ -154,10 +142,7 @@ def test_a_file_that_has_rocksdb_log_little_is_measured_all_the_same(
     assert replace(plan, baseline_file=usual).unlogged == ()
 
 
-CONFLICT = {
-    "mmap_write": True,
-    "use_direct_io_for_flush_and_compaction": True,
-}
+CONFLICT = {"mmap_write": True, "use_direct_io_for_flush_and_compaction": True}
 
 
 def test_options_that_exclude_each_other_fail_in_rocksdb_s_words(measure: Measure):
@@ -175,15 +160,11 @@ def test_options_that_exclude_each_other_fail_in_rocksdb_s_words(measure: Measur
         ({"flags": (("no_such_flag", 1),)}, "unknown command line flag 'no_such_flag'"),
         ({"flags": (("compression_ratio", "half"),)}, "compression_ratio"),
     ],
-    ids=["benchmark", "flag", "value"],
 )
-def test_what_db_bench_refuses_fails_in_its_words(
-    load: dict[str, object], words: str, measure: Measure
-):
+def test_what_db_bench_refuses_fails_in_its_words(load, words: str, measure: Measure):
     outcome = measure(SMALL, **load).outcome
-    assert outcome.state is TrialState.FAILED
+    assert (outcome.state, outcome.metrics) == (TrialState.FAILED, {})
     assert outcome.failure is not None and words in outcome.failure
-    assert outcome.metrics == {}
 
 
 def test_a_crash_is_told_with_its_signal_and_words(measure: Measure, installed: InstalledDbBench):
@@ -218,3 +199,31 @@ def test_a_trial_that_is_cut_off_keeps_bounds_and_values_in_effect(
     assert outcome.metrics["rate"] == pytest.approx(200_000 / outcome.metrics["time"])
     assert not outcome.metrics.keys() & {"waf", "sa"}
     assert outcome.effective == SMALL
+
+
+@pytest.mark.parametrize(
+    ("by", "wrong"), [(0.0, False), (0.1, False), (-0.1, False), (-0.12, True), (3600, True)]
+)
+def test_a_clock_that_was_set_while_it_ran_is_told(by: float, wrong: bool):
+    said = clock_problem(ended(clock_set_by=by))
+    assert (said is not None) is wrong
+    assert not said or f"jumped by {by:+,.1f} s" in said
+
+
+@pytest.mark.parametrize(("by", "times"), [(-3600.0, 2), (3600.0, 3)])
+def test_seconds_of_such_a_clock_count_for_nothing_and_it_is_measured_again(
+    by: float, times: int, measure: Measure, monkeypatch: pytest.MonkeyPatch
+):
+    real, runs = process._clocks, iter([*[0.0, by] * times, *[0.0] * 9])
+
+    def clocks() -> tuple[float, float]:
+        monotonic, wall = real()
+        return monotonic, wall + next(runs)
+
+    monkeypatch.setattr(process, "_clocks", clocks)
+    outcome = measure({}, settle="flush").outcome
+    if times < 3:
+        assert outcome.state is TrialState.DONE
+        return
+    assert (outcome.state, outcome.metrics) == (TrialState.LOST, {})
+    assert outcome.failure is not None and f"jumped by {by:+,.1f} s" in outcome.failure

@@ -48,6 +48,16 @@ OLD = "{deletion_ratio=0.25;id=CompactOnDeletionCollector;window_size=64;deletio
 NEW = "{id=CompactOnDeletionCollector;min_file_size=0;window_size=128;deletion_trigger=7;}"
 
 
+# What an application writes in code of its own.
+OBJECTS = {
+    CF: ("comparator", "merge_operator", "compaction_filter", "compaction_filter_factory",
+         "prefix_extractor", "memtable_factory", "sst_partitioner_factory",
+         "table_properties_collectors", "table_factory"),
+    DB: ("listeners", "file_checksum_gen_factory", "rate_limiter", "wal_filter"),
+    TABLE: ("flush_block_policy_factory", "filter_policy"),
+}  # fmt: skip
+
+
 def text_of(db: str = "", family: str = "", table: str | None = None, more: str = "") -> str:
     lines = ["[DBOptions]", *db.split("|"), '[CFOptions "default"]', *family.split("|")]
     if table is not None:
@@ -198,24 +208,7 @@ class TestWhatIsMeasured:
             user_options(text_of(more=more + "  nonsense=1\n"), installed, family="meta")
 
     @pytest.mark.parametrize(
-        ("section", "key"),
-        [
-            (CF, "comparator"),
-            (CF, "merge_operator"),
-            (CF, "compaction_filter"),
-            (CF, "compaction_filter_factory"),
-            (CF, "prefix_extractor"),
-            (CF, "memtable_factory"),
-            (CF, "sst_partitioner_factory"),
-            (CF, "table_properties_collectors"),
-            (CF, "table_factory"),
-            (DB, "listeners"),
-            (DB, "file_checksum_gen_factory"),
-            (DB, "rate_limiter"),
-            (DB, "wal_filter"),
-            (TABLE, "flush_block_policy_factory"),
-            (TABLE, "filter_policy"),
-        ],
+        ("section", "key"), [(section, key) for section, keys in OBJECTS.items() for key in keys]
     )
     @pytest.mark.parametrize("text", ["app.Mine", "{id=app.Mine;size=3;}"])
     def test_an_object_of_the_application_is_set_aside_in_one_line(
@@ -244,33 +237,27 @@ class TestWhatIsMeasured:
         assert found.file.get('TableOptions/app.Mine "default"', "block_size") == "3"
 
     @pytest.mark.parametrize(
-        "line",
+        ("db", "family"),
         [
-            "listeners={ErrorHandlerListener:ErrorHandlerListener}",
-            "listeners={}",
-            "statistics=nullptr",
+            # What RocksDB itself writes.
+            ("listeners={ErrorHandlerListener:ErrorHandlerListener}", ""),
+            ("listeners={}", ""),
+            ("statistics=nullptr", ""),
+            ("", "memtable_factory={id=SkipListFactory;lookahead=0;}"),
+            ("allow_concurrent_memtable_write=false", "prefix_extractor=rocksdb.FixedPrefix.4|"
+             "memtable_factory={id=HashSkipListRepFactory;bucket_count=9;}"),
+            ("", "merge_operator={id=PutOperator;}"),
+            ("", "table_properties_collectors={id=CompactOnDeletionCollector;window_size=64;}"),
+            # One name in three spellings.
+            ("", "prefix_extractor=fixed:8"),
+            ("", "prefix_extractor=rocksdb.FixedPrefix.8"),
+            ("", "prefix_extractor=capped:8"),
         ],
-    )
-    def test_what_rocksdb_itself_writes_is_passed_over(
-        self, line: str, installed: InstalledDbBench
-    ):
-        assert user_options(text_of(line), installed).notes == ()
-
-    @pytest.mark.parametrize(
-        "line",
-        [
-            "memtable_factory={id=SkipListFactory;lookahead=0;}",
-            "memtable_factory={id=HashSkipListRepFactory;bucket_count=9;}",
-            "merge_operator={id=PutOperator;}",
-            "table_properties_collectors={id=CompactOnDeletionCollector;window_size=64;}",
-        ],
-    )
+    )  # fmt: skip
     def test_an_object_of_rocksdb_is_not_taken_for_one_of_the_application(
-        self, line: str, installed: InstalledDbBench
+        self, db: str, family: str, installed: InstalledDbBench
     ):
-        options = f"{line}|prefix_extractor=rocksdb.FixedPrefix.4"
-        db = "allow_concurrent_memtable_write=false"
-        assert user_options(text_of(db, options), installed).notes == ()
+        assert user_options(text_of(db, family), installed).notes == ()
 
     def test_what_belongs_to_the_application_is_told(self, installed: InstalledDbBench):
         found = user_options(
@@ -279,12 +266,6 @@ class TestWhatIsMeasured:
         told = "\n".join(found.notes)
         for name in ("comparator", "merge_operator", "prefix_extractor", "compaction_filter_fac"):
             assert re.search(rf"^{name}\w* = ardb\.", told, re.MULTILINE), name
-
-    @pytest.mark.parametrize("name", ["fixed:8", "rocksdb.FixedPrefix.8", "capped:8"])
-    def test_what_rocksdb_knows_is_measured_however_it_is_spelled(
-        self, name: str, installed: InstalledDbBench
-    ):
-        assert user_options(text_of(family=f"prefix_extractor={name}"), installed).notes == ()
 
     @pytest.mark.parametrize(
         ("family", "name", "value"),
@@ -536,17 +517,14 @@ def test_a_filter_that_db_bench_does_not_make_is_none_and_told(
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "number"), [("64 MB", 64), ("1e8", 1), ("4.5", 4), ("0x4000000", 0)]
-)
-def test_a_number_that_rocksdb_cuts_off_is_told(text: str, number: int):
-    notes = user_options(text_of(family=f"target_file_size_base={text}"), None).notes
-    assert f"target_file_size_base = {text}: RocksDB reads {number} and " in notes[0]
+def test_a_number_that_rocksdb_cuts_off_is_told():
+    def notes(text: str) -> tuple[str, ...]:
+        return user_options(text_of(family=f"target_file_size_base={text}"), None).notes
 
-
-@pytest.mark.parametrize("text", ["67108864", "64M", "64MB", "64mb", "64MiB", "67108864;", "-1"])
-def test_a_number_that_is_read_whole_is_not(text: str):
-    assert not user_options(text_of(family=f"target_file_size_base={text}"), None).notes
+    for text, number in (("64 MB", 64), ("1e8", 1), ("4.5", 4), ("0x4000000", 0)):
+        assert f"target_file_size_base = {text}: RocksDB reads {number} and " in notes(text)[0]
+    for whole in ("67108864", "64M", "64MB", "64mb", "64MiB", "67108864;", "-1"):
+        assert not notes(whole), whole
 
 
 @pytest.mark.parametrize("text", ["LRUCache@0x7f1c", "lru_cache://capacity=536870912"])

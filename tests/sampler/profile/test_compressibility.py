@@ -47,7 +47,6 @@ def test_known_ratios(
     ratio: float, codec: str, key: int, value: int, entries: int, blocks: int, data: int, kind: str
 ) -> None:
     found = value_ratio(packed(codec, key, value, entries, blocks, data, kind))
-    assert found is not None
     assert found.value == pytest.approx(ratio, rel=0.05)
 
 
@@ -62,7 +61,6 @@ def test_sizes_that_vary() -> None:
         sequences=10245,
     )  # fmt: skip
     found = value_ratio(mixed)
-    assert found is not None
     assert found.value == pytest.approx(0.374, rel=0.03)
     made = replace(mixed, per_block=13332 / 283, packed=588875 / 13332, sequences=13332)
     assert (again := value_ratio(made)) and again.value == pytest.approx(0.374, rel=0.05)
@@ -74,10 +72,8 @@ def test_values_of_50_to_150_bytes() -> None:
     even = packed("LZ4", 16, 100, 774440, 23361, 72429631, "flush")
     even = replace(even, spread=18.0, sequences=774440 // 28)
     found = value_ratio(replace(even, sizes=sizes))
-    assert found is not None
     assert found.value == pytest.approx(0.5, rel=0.03)
     as_one_size = value_ratio(even)
-    assert as_one_size is not None
     assert as_one_size.value == pytest.approx(0.756, rel=0.03)
 
 
@@ -92,7 +88,6 @@ def test_what_saves_nothing_counts_as_incompressible_and_is_not_sure(
     codec: str, key: int, value: int, entries: int, blocks: int, data: int
 ) -> None:
     found = value_ratio(packed(codec, key, value, entries, blocks, data, "flush"))
-    assert found is not None
     assert (found.value, found.sure) == (1.0, False)
 
 
@@ -103,7 +98,6 @@ def test_codecs_that_tell_nothing(codec: str) -> None:
 
 def test_values_that_hold_next_to_nothing() -> None:
     found = value_ratio(packed("ZSTD", 16, 1000, 1000, 250, 20_000, "flush"))
-    assert found is not None
     assert found.value == pytest.approx(0.01, abs=0.005)
 
 

@@ -79,11 +79,6 @@ def test_a_recovery_flushes_what_the_opening_before_wrote() -> None:
     assert events.held("default") == Held(170, 100)
 
 
-def test_a_moved_table_changes_its_level() -> None:
-    moved = ["x [default] Moving #5 to level-2 100 bytes"]
-    assert taken(BEGIN, flush(5, 100, 100), moved).live[5].level == 2
-
-
 def test_tables_that_come_or_go_in_other_ways_are_not_accounted_for() -> None:
     dropped = [event("table_file_deletion", file_number=5)]  # FIFO, DeleteFilesInRange
     assert not taken(BEGIN, flush(5, 100, 100), dropped).accounted("default")

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sampler.common.errors import InputError
@@ -113,6 +113,7 @@ def test_an_options_file_that_cannot_be_read_gives_way_to_an_older_one(log: Path
     assert told[0].startswith("OPTIONS-000009: line 1 is not key=value in a section")
 
 
+@settings(max_examples=40)
 @given(st.integers(0, len(SAMPLE)), st.binary(max_size=40))
 def test_a_log_that_is_cut_or_spoilt_anywhere_is_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, at: int, spoilt: bytes

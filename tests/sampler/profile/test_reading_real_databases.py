@@ -41,7 +41,7 @@ def test_sizes_and_compressibility(
     filled: Fill, key_size: int, value_size: int, codec: str, ratio: float
 ) -> None:
     profile = filled(
-        "fillrandom", num=8_000_000 // value_size, key_size=key_size, value_size=value_size,
+        "fillrandom", num=4_000_000 // value_size, key_size=key_size, value_size=value_size,
         compression_type=codec, compression_ratio=ratio,
     )  # fmt: skip
     family = profile.family("default")

@@ -38,7 +38,6 @@ def test_what_was_there_before_has_the_same_sizes() -> None:
         operations={"put": 6e5}, overwrite_share=0.9, entries=6_000_000,
     )  # fmt: skip
     load = choose_load(DatabaseProfile(families=(family,)), family, name="x").workload
-    assert load.prepare is not None
     sizes = WrittenSizes.of(family.value_size).flags().items()
     assert sizes <= dict(load.prepare.flags).items() and sizes <= dict(load.flags).items()
 

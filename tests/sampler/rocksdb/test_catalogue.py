@@ -13,66 +13,41 @@ _SECTIONS = {"Table": "BlockBasedTable"}  # a section by the name of its facts
 by_name = pytest.mark.parametrize("parameter", PARAMETERS, ids=lambda p: p.name)
 
 
-def test_there_are_at_least_45_options():
-    assert len(OPTIONS) >= 45
-
-
-def test_no_key_is_listed_twice():
-    places = [(parameter.section, parameter.key) for parameter in OPTIONS]
-    assert len(places) == len(set(places))
+def test_there_are_at_least_45_options_and_none_twice():
+    places = {(parameter.section, parameter.key) for parameter in OPTIONS}
+    assert len(places) == len(OPTIONS) >= 45
 
 
 @by_name
-def test_every_parameter_says_what_it_does(parameter: Parameter):
-    assert len(parameter.help.split()) >= 3
-    assert parameter.help.endswith(".")
-
-
-@by_name
-def test_bounds_multiples_and_conditions_refer_to_known_parameters(parameter: Parameter):
+def test_every_parameter_says_what_it_does_and_which_values_it_has(parameter: Parameter):
+    low, high = parameter.low, parameter.high
+    assert len(parameter.help.split()) >= 3 and parameter.help.endswith(".")
     assert parameter.refers_to <= catalogue().keys()
     for condition in parameter.active_if:
-        other = catalogue()[condition.parameter]
-        assert set(condition.values) <= set(other.values)
-
-
-@by_name
-def test_a_parameter_is_either_a_range_or_a_list_of_values(parameter: Parameter):
+        assert {*condition.values} <= {*catalogue()[condition.parameter].values}
     if parameter.is_numeric:
-        assert parameter.low is not None and parameter.high is not None
-        assert parameter.low < parameter.high
-        assert not parameter.log or parameter.low > 0
+        assert low is not None and high is not None and low < high
+        assert not parameter.log or low > 0
+        assert not any(low <= float(value) <= high for value in parameter.special)
     else:
         assert len(parameter.values) >= 2
-        assert parameter.default in parameter.values
-        assert parameter.default_db_bench in parameter.values
-
-
-@by_name
-def test_special_values_lie_outside_the_range(parameter: Parameter):
-    for value in parameter.special:
-        low, high = parameter.low, parameter.high
-        assert low is None or high is None or not low <= float(value) <= high
-
-
-@by_name
-def test_scaled_sizes_stay_sizes_at_scale_64(parameter: Parameter):
-    if parameter.scaled and not parameter.multiple_of:
+        assert {parameter.default, parameter.default_db_bench} <= {*parameter.values}
+    if parameter.scaled and not parameter.multiple_of:  # a size stays one at scale 64
         assert parameter.kind == "int"
-        assert int(parameter.low or 0) % 64 == 0 and parameter.quantum % 64 == 0
+        assert int(low or 0) % 64 == 0 and parameter.quantum % 64 == 0
 
 
 @pytest.mark.db_bench
 @by_name
-def test_rocksdb_writes_every_option_into_its_options_file(
+def test_rocksdb_has_every_option_in_its_options_file_and_the_flags(
     parameter: Parameter, installed: InstalledDbBench
 ):
+    without_flag = parameter.is_option and parameter.flag == ""
+    assert without_flag or parameter.flag in installed.flags
     fact = _fact(parameter)
-    if fact and not knows(installed, fact):
-        assert not installed.knows(parameter)
-        return
-    assert installed.knows(parameter)
-    if parameter.is_option and parameter.key != "compression_per_level":
+    known = not fact or knows(installed, fact)
+    assert installed.knows(parameter) is known
+    if known and parameter.is_option and parameter.key != "compression_per_level":
         assert installed.defaults.get(title_of(parameter), parameter.key) is not None
 
 
@@ -103,13 +78,6 @@ def test_what_changes_by_default_between_versions_is_marked_as_such(parameter: P
 def test_library_defaults_are_those_that_rocksdb_uses(installed: InstalledDbBench):
     listed = {each.name: _default_in(each, installed.version) for each in PARAMETERS}
     assert installed.library_defaults() == listed
-
-
-@pytest.mark.db_bench
-@by_name
-def test_flags_are_ones_that_db_bench_has(parameter: Parameter, installed: InstalledDbBench):
-    without_flag = parameter.is_option and parameter.flag == ""
-    assert without_flag or parameter.flag in installed.flags
 
 
 def test_a_count_of_entries_is_scaled_and_is_no_size_in_bytes():

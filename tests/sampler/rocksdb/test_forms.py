@@ -155,15 +155,18 @@ def test_what_ceph_would_cut_is_named():
     assert rest == [f"# Ceph has no setting for: {named}."]
 
 
+def made_by(installed: InstalledDbBench, folder: Path, flags: str) -> OptionsFile:
+    """The options of a database that db_bench makes with such flags."""
+    (folder / "flags").write_text(flags)
+    given = (f"--flagfile={folder / 'flags'}", f"--db={folder / 'db'}")
+    argv = [installed.program, *given, "--benchmarks=fillseq", "--num=1"]
+    subprocess.run(argv, check=True, capture_output=True)
+    return written_options(folder / "db")
+
+
 @pytest.mark.db_bench
 def test_flags_make_what_the_file_says(installed: InstalledDbBench, tmp_path: Path):
-    (tmp_path / "flags").write_text(write_form("flags", TEXT, CHANGES))
-    subprocess.run(
-        [installed.program, f"--flagfile={tmp_path / 'flags'}", f"--db={tmp_path / 'db'}",
-         "--benchmarks=fillseq", "--num=1"],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    assert differing(written_options(tmp_path / "db")) == []
+    assert differing(made_by(installed, tmp_path, write_form("flags", TEXT, CHANGES))) == []
     assert not [line for line in lines("flags")[1:] if line.startswith("#")]
 
 
@@ -171,15 +174,9 @@ def test_flags_make_what_the_file_says(installed: InstalledDbBench, tmp_path: Pa
 def test_flags_of_a_whole_dump_make_it_again(installed: InstalledDbBench, tmp_path: Path):
     text = format_options(installed.defaults, rocksdb_version=installed.version)
     *flags, last = lines("flags", text)
-    (tmp_path / "flags").write_text("\n".join(flags))
-    subprocess.run(
-        [installed.program, f"--flagfile={tmp_path / 'flags'}", f"--db={tmp_path / 'db'}",
-         "--benchmarks=fillseq", "--num=1"],
-        check=True, capture_output=True,
-    )  # fmt: skip
     left = set(last.partition(": ")[2].rstrip(".").split(", "))
     assert len(flags) > 90 and left > {"info_log_level", "keep_log_file_num"}
-    made = written_options(tmp_path / "db")
+    made = made_by(installed, tmp_path, "\n".join(flags))
     left.add("listeners")  # code of the application
     assert not [key for _, key in differing(made, installed.defaults) if key not in left]
 
@@ -190,12 +187,8 @@ def test_a_flag_turns_the_filter_off(installed: InstalledDbBench, tmp_path: Path
         OptionsFile({DB: {}, CF: {}, TABLE: {"filter_policy": "nullptr"}}), rocksdb_version="7.8.3"
     )
     assert lines("flags", text)[1:] == ["--bloom_bits=-1"]
-    subprocess.run(
-        [installed.program, "--bloom_bits=-1", f"--db={tmp_path / 'db'}", "--benchmarks=fillseq",
-         "--num=1"],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    assert written_options(tmp_path / "db").get(TABLE, "filter_policy") == "nullptr"
+    made = made_by(installed, tmp_path, "--bloom_bits=-1")
+    assert made.get(TABLE, "filter_policy") == "nullptr"
 
 
 def test_what_no_flag_carries_is_named():

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from sampler.rocksdb.opening import Interval
 from tests.support import DATA
 from tests.support.sampler.read_openings import parse_openings
+from tests.support.sampler.written_dumps import Dump, Family, text
 
 DATA = DATA / "db_bench_outputs"
 SINE = (DATA / "sine_wave_intervals.txt").read_text()
@@ -12,31 +13,6 @@ SINE = (DATA / "sine_wave_intervals.txt").read_text()
 
 def parse_intervals(text: str) -> tuple[tuple[Interval, ...], ...]:
     return tuple(opening.intervals for opening in parse_openings(text))
-
-
-def dump(at: float, seconds: float, *, writes: float = 1.0, families: int = 1) -> str:
-    """A dump as a LOG holds it: the database first, then every column family."""
-    parts = [
-        f"** DB Stats **\nUptime(secs): {at:.1f} total, {seconds:.1f} interval\n"
-        "Cumulative writes: 10K writes, 10K keys, 10K commit groups, 1.0 writes per commit "
-        f"group, ingest: 0.93 GB, {writes:.2f} MB/s\n"
-        "Interval writes: 7201 writes, 7201 keys, 7201 commit groups, 1.0 writes per commit "
-        f"group, ingest: 686.97 MB, {writes:.2f} MB/s\n"
-        "Interval stall: 00:00:0.000 H:M:S, 12.5 percent\n"
-    ]
-    parts += [
-        (
-            f"** Compaction Stats [family-{number}] **\nLevel\n** Compaction Stats "
-            f"[family-{number}] **\nPriority\n"
-            f"Uptime(secs): {at:.1f} total, {seconds:.1f} interval\n"
-            "Cumulative compaction: 2.00 GB write, 100.00 MB/s write, 1.00 GB read, 50.00 MB/s "
-            "read, 1.0 seconds\n"
-            "Interval compaction: 0.20 GB write, 30.00 MB/s write, 0.10 GB read, 20.00 MB/s "
-            "read, 0.5 seconds\n"
-        )
-        for number in range(families)
-    ]
-    return "".join(parts)
 
 
 def test_all_intervals_of_a_real_sine_load() -> None:
@@ -66,19 +42,21 @@ def test_the_rates_of_intervals_average_to_the_cumulative_rate() -> None:
 
 
 def test_column_families_are_counted_together_and_the_database_once() -> None:
-    ((only,),) = parse_intervals(dump(600.0, 600.0, families=3))
-    assert (only.compaction, only.cumulative_compaction, only.compacted_gib) == (90.0, 300.0, 6.0)
-    assert (only.writes, only.stall_percent) == (1.0, 12.5)
+    families = tuple(Family(name=name) for name in "abc")
+    ((only,),) = parse_intervals(Dump(at=600.0, seconds=600.0, families=families).text())
+    found = (only.compaction, only.cumulative_compaction, only.compacted_gib)
+    assert found == pytest.approx((3 * 0.34, 3 * 3.41, 6.0))
+    assert only.writes == 1.0
 
 
 def test_a_database_opened_again_begins_anew() -> None:
-    text = dump(0.0, 0.0) + dump(600.0, 600.0) + dump(1200.1, 600.1)
-    openings = parse_intervals(text + dump(0.0, 0.0) + dump(600.0, 600.0, writes=9.0))
+    first = [Dump(at=at, seconds=length) for at, length in ((0, 0), (600, 600), (1200.1, 600.1))]
+    again = [Dump(at=0, seconds=0), Dump(at=600, seconds=600, ingest=9.0)]
+    openings = parse_intervals(text(*first, *again))
     assert [[each.at for each in opening] for opening in openings] == [
-        [0.0, 600.0, 1200.1],
-        [0.0, 600.0],
-    ]
-    assert openings[1][1].writes == 9.0
+        [0.0, 600.0, 1200.1], [0.0, 600.0],
+    ]  # fmt: skip
+    assert [opening[1].ingested_gib for opening in openings] == [1.0, 9.0]
 
 
 def test_an_output_without_dumps_has_no_interval() -> None:

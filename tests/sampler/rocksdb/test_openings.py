@@ -7,6 +7,10 @@ from sampler.rocksdb.opening import Opening
 from tests.support.sampler.read_openings import parse_openings
 from tests.support.sampler.written_dumps import BENCH, KEYS, Dump, Family, any_file, clock, text
 
+FIRST = Dump(at=600, seconds=600, marker=clock(10)).text()
+SECOND = Dump(at=1200, seconds=600, marker=clock(20)).text()
+HEADER = f"{clock(1)} 7f RocksDB version: 7.8.3\n"
+
 
 def moments(told: str) -> list[list[float]]:
     return [[each.at for each in opening.intervals] for opening in parse_openings(told)]
@@ -122,18 +126,12 @@ def test_the_clock_of_a_log_tells_openings_apart(first: str, second: str, openin
 
 
 def test_two_openings_of_which_only_the_first_dump_is_there() -> None:
-    dumps = (
-        Dump(at=0.0, seconds=0.0, marker=clock(10)),
-        Dump(at=0.0, seconds=0.0, marker=clock(20)),
-    )
+    dumps = (Dump(at=0.0, seconds=0.0, marker=clock(minute)) for minute in (10, 20))
     assert moments(text(*dumps)) == [[0.0], [0.0]]
 
 
 def test_a_rolled_log_repeats_its_header_and_goes_on() -> None:
-    header = f"{clock(1)} 7f RocksDB version: 7.8.3\n"
-    first = Dump(at=600, seconds=600, marker=clock(10)).text()
-    second = Dump(at=1200, seconds=600, marker=clock(20)).text()
-    assert moments(header + first + header + second) == [[600.0, 1200.0]]
+    assert moments(HEADER + FIRST + HEADER + SECOND) == [[600.0, 1200.0]]
 
 
 def test_families_alone_by_interval_are_one_opening() -> None:
@@ -157,23 +155,18 @@ def stopped(family: int) -> str:
 
 
 def test_stall_lines_of_an_opening_without_a_dump_are_of_no_other() -> None:
-    header = f"{clock(1)} 7f RocksDB version: 7.8.3\n"
-    first = Dump(at=600, seconds=600, marker=clock(10)).text()
-    second = Dump(at=1200, seconds=600, marker=clock(20)).text()
     opening = only(
-        header + RECOVERED + stopped(1)  # closed before its first dump
-        + header + RECOVERED + stopped(2) + first
-        + header + stopped(3) + second + stopped(4)  # rolled
-        + header + RECOVERED + stopped(5)
+        HEADER + RECOVERED + stopped(1)  # closed before its first dump
+        + HEADER + RECOVERED + stopped(2) + FIRST
+        + HEADER + stopped(3) + SECOND + stopped(4)  # rolled
+        + HEADER + RECOVERED + stopped(5)
     )  # fmt: skip
     assert [each.family for each in opening.stall_lines] == ["2", "3", "4"]
 
 
 def test_a_line_that_tells_of_an_opening_parts_what_would_fit() -> None:
-    first = Dump(at=600, seconds=600, marker=clock(10)).text()
-    second = Dump(at=1200, seconds=600, marker=clock(20)).text()
-    assert moments(RECOVERED + first + second) == [[600.0, 1200.0]]
-    assert moments(RECOVERED + first + RECOVERED + second) == [[600.0], [1200.0]]
+    assert moments(RECOVERED + FIRST + SECOND) == [[600.0, 1200.0]]
+    assert moments(RECOVERED + FIRST + RECOVERED + SECOND) == [[600.0], [1200.0]]
 
 
 def test_a_family_is_named_by_any_bytes() -> None:
@@ -198,7 +191,7 @@ def test_a_family_is_named_by_any_bytes() -> None:
 
 def test_a_name_that_never_ends_spoils_nothing_else() -> None:
     cut = "** Compaction Stats [" + "x\n" * 600
-    opening = only(cut + Dump(at=600, seconds=600, marker=clock(10)).text())
+    opening = only(cut + FIRST)
     assert [each.family for each in opening.families] == ["default"]
     nameless = Dump(at=600, seconds=600, families=(Family(written=9.0),), database=False).text()
     named = Dump(at=600, seconds=600, families=(Family(name="a", written=2.0),)).text()

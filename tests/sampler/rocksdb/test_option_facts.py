@@ -20,16 +20,12 @@ from sampler.rocksdb.parameters import catalogue
 from tests.support.cases.case import ARTEFACTS
 from tests.support.sampler.versions import asserts, ignores, knows, version_of
 
-SECTIONS = {"DBOptions": "DBOptions", "CFOptions": "CFOptions"}
 PLAIN = 'TableOptions/PlainTable "default"'
 CUCKOO = 'TableOptions/CuckooTable "default"'
 TITLES = {
-    "DBOptions": DB,
-    "CFOptions": CF,
-    "BlockBasedTable": TABLE,
-    "PlainTable": PLAIN,
+    "DBOptions": DB, "CFOptions": CF, "BlockBasedTable": TABLE, "PlainTable": PLAIN,
     "CuckooTable": CUCKOO,
-}
+}  # fmt: skip
 # Read from a file, and written into none.
 NOT_WRITTEN = {
     "env", "db_log_dir", "wal_dir", "rate_limiter_bytes_per_sec", "statistics", "blob_cache",
@@ -102,7 +98,8 @@ def test_every_key_of_a_real_file_is_in_the_table(path: Path):
 
 
 def test_the_table_agrees_with_the_catalogue():
-    named = {"Table": "BlockBasedTable", "deployment": "BlockBasedTable"} | SECTIONS
+    named = {name: name for name in ("DBOptions", "CFOptions")}
+    named |= {"Table": "BlockBasedTable", "deployment": "BlockBasedTable"}
     facts = {
         parameter.name: option_facts()[named[parameter.section], parameter.key]
         for parameter in catalogue().values()
@@ -247,15 +244,11 @@ def test_what_rocksdb_derives_is_what_the_formulas_say(
     installed: InstalledDbBench, tmp_path: Path, memtable: int
 ):
     family = {
-        "write_buffer_size": memtable,
-        "max_write_buffer_number": 5,
-        "target_file_size_base": memtable // 3,
+        "write_buffer_size": memtable, "max_write_buffer_number": 5,
+        "target_file_size_base": memtable // 3, "max_write_buffer_size_to_maintain": -1,
         "hard_pending_compaction_bytes_limit": 100 * memtable,
-        "max_write_buffer_size_to_maintain": -1,
-        "soft_pending_compaction_bytes_limit": 0,
-        "arena_block_size": 0,
-        "max_compaction_bytes": 0,
-    }
+        "soft_pending_compaction_bytes_limit": 0, "arena_block_size": 0, "max_compaction_bytes": 0,
+    }  # fmt: skip
     database = {"use_direct_reads": 1, "delayed_write_rate": 0, "compaction_readahead_size": 0}
     sections = {
         DB: {key: str(value) for key, value in database.items()},

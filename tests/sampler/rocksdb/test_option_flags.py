@@ -84,13 +84,8 @@ def test_every_flag_of_the_list_sets_its_key_without_a_file_and_nothing_beside_o
 
 @pytest.mark.db_bench
 def test_no_other_flag_of_the_build_is_ignored(installed: InstalledDbBench, tmp_path: Path):
-    shown = subprocess.run(
-        [str(installed.program), "--help"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    argv = [str(installed.program), "--help"]
+    shown = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
     text = shown.stdout.partition("db_bench_tool.cc:")[2].partition("Flags from")[0]
     others = {}
     for name, kind, usual in _FLAG.findall(re.sub(r"^\s{4,}-", " -", text, flags=re.M)):

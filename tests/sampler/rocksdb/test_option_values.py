@@ -9,6 +9,7 @@ from sampler.space.space_file import SHIPPED, load_space
 from tests.support.sampler.real_runs import drawn
 
 OPTIONS = [parameter for parameter in catalogue().values() if parameter.is_option]
+DEFAULTS = {name: known.default for name, known in catalogue().items()}
 
 
 def values_of(parameter: Parameter) -> st.SearchStrategy[Value]:
@@ -32,7 +33,7 @@ def values_of(parameter: Parameter) -> st.SearchStrategy[Value]:
 def test_every_value_of_an_option_survives_being_written_and_read(
     parameter: Parameter, scale: int
 ):
-    context = {name: known.default for name, known in catalogue().items()} | {"num_levels": 8}
+    context = {**DEFAULTS, "num_levels": 8}
 
     @given(values_of(parameter))
     def survives(value: Value) -> None:
@@ -58,58 +59,53 @@ def test_every_drawn_configuration_survives_being_written_and_read(name: str, sc
 
 def text_of(name: str, value: Value, **others: Value) -> str | None:
     known = catalogue()[name]
-    values = {n: p.default for n, p in catalogue().items()} | others | {name: value}
+    values = {**DEFAULTS, **others, name: value}
     file = write_values(OptionsFile(), values, [known], scale=1)
     title = {"DBOptions": DB, "CFOptions": CF, "Table": TABLE}[known.section]
     return file.get(title, known.key)
 
 
-def test_a_bloom_filter_is_a_filter_policy():
-    assert text_of("bloom_bits", 10) == "bloomfilter:10:false"
-    assert text_of("bloom_bits", 0) == "nullptr"
+NONE = "kNoCompression"
 
 
-def test_codecs_have_rocksdb_s_names():
-    assert text_of("compression_type", "zstd") == "kZSTD"
-    assert text_of("bottommost_compression", "same") == "kDisableCompressionOption"
-
-
-def test_the_first_compressed_level_is_a_list_of_codecs_one_for_each_level():
-    written = text_of("min_level_to_compress", 2, num_levels=4, compression_type="lz4")
-    assert written == "kNoCompression:kNoCompression:kLZ4Compression:kLZ4Compression"
-
-
-def test_no_level_compressed_is_a_list_without_codecs():
-    written = text_of("min_level_to_compress", 3, num_levels=3)
-    assert written == "kNoCompression:kNoCompression:kNoCompression"
+@pytest.mark.parametrize(
+    ("name", "value", "others", "written"),
+    [
+        ("bloom_bits", 10, {}, "bloomfilter:10:false"),
+        ("bloom_bits", 0, {}, "nullptr"),
+        ("compression_type", "zstd", {}, "kZSTD"),
+        ("bottommost_compression", "same", {}, "kDisableCompressionOption"),
+        # A list of codecs, one for each level.
+        ("min_level_to_compress", 2, {"num_levels": 4, "compression_type": "lz4"},
+         f"{NONE}:{NONE}:kLZ4Compression:kLZ4Compression"),
+        ("min_level_to_compress", 3, {"num_levels": 3}, f"{NONE}:{NONE}:{NONE}"),
+    ],
+)  # fmt: skip
+def test_values_have_the_text_that_rocksdb_reads(name, value, others, written: str):
+    assert text_of(name, value, **others) == written
 
 
 def test_all_levels_compressed_leaves_the_list_out_also_of_the_user_s_own_file():
     known = catalogue()["min_level_to_compress"]
     before = OptionsFile({CF: {known.key: "kNoCompression:kZSTD"}})
-    values = {name: parameter.default for name, parameter in catalogue().items()}
-    after = write_values(before, values, [known], scale=1)
+    after = write_values(before, DEFAULTS, [known], scale=1)
     assert after.get(CF, known.key) is None
 
 
 def test_what_no_options_file_can_carry_is_passed_over():
-    values = {name: parameter.default for name, parameter in catalogue().items()}
     outside = [parameter for parameter in catalogue().values() if not parameter.is_option]
     assert {p.name for p in outside} == {"cache_size", "threads", "compression_ratio"}
-    assert write_values(OptionsFile(), values, outside, scale=1) == OptionsFile()
+    assert write_values(OptionsFile(), DEFAULTS, outside, scale=1) == OptionsFile()
 
 
 @pytest.mark.parametrize(
     ("name", "value", "measured"),
     [
-        ("write_buffer_size", 64 * 2**20, 2**20),
-        ("write_buffer_size", 32, 1),
-        ("block_size", 4096, 4096),
-        ("max_compaction_bytes", 0, 0),
-        ("max_write_buffer_number", 4, 4),
-        ("cache_size", 64 * 2**20, 2**20),
+        ("write_buffer_size", 64 * 2**20, 2**20), ("write_buffer_size", 32, 1),
+        ("block_size", 4096, 4096), ("max_compaction_bytes", 0, 0),
+        ("max_write_buffer_number", 4, 4), ("cache_size", 64 * 2**20, 2**20),
     ],
-)
+)  # fmt: skip
 def test_sizes_are_divided_and_everything_else_is_not(name: str, value: int, measured: int):
     assert scaled(catalogue()[name], value, 64) == measured
 
@@ -132,29 +128,21 @@ def test_sizes_are_read_as_rocksdb_reads_them(text: str, size: int):
     assert read_one("write_buffer_size", text) == size
 
 
-def test_numbers_that_no_float_can_hold_are_exact():
+def test_numbers_that_no_float_can_hold_are_exact_and_other_text_is_left_out():
     largest = 2**64 - 1
     assert read_one("hard_pending_compaction_bytes_limit", str(largest)) == largest
-
-
-@pytest.mark.parametrize("text", ["", "much", "M", "e9", "nan", "--5", "9" * 5000])
-def test_text_that_is_no_number_is_left_out(text: str):
-    assert read_one("write_buffer_size", text) is None
+    for text in ("", "much", "M", "e9", "nan", "--5", "9" * 5000):
+        assert read_one("write_buffer_size", text) is None, text
 
 
 @pytest.mark.parametrize(
     ("text", "bits"),
     [
-        ("nullptr", 0),
-        ("bloomfilter:10:false", 10),
-        ("rocksdb.BloomFilter:12:false", 12),
-        ("bloomfilter:9.5:false", 9.5),
-        ("ribbonfilter:10:1", 10),
-        ("{id=bloomfilter:9}", 9),
-        ("rocksdb.BuiltinBloomFilter", 0),
-        ("bloomfilter", None),
+        ("nullptr", 0), ("bloomfilter:10:false", 10), ("rocksdb.BloomFilter:12:false", 12),
+        ("bloomfilter:9.5:false", 9.5), ("ribbonfilter:10:1", 10), ("{id=bloomfilter:9}", 9),
+        ("rocksdb.BuiltinBloomFilter", 0), ("bloomfilter", None),
     ],
-)
+)  # fmt: skip
 def test_filter_policies_are_read_as_bits(text: str, bits: Value | None):
     assert read_one("bloom_bits", text, TABLE) == bits
 
@@ -173,7 +161,7 @@ def moved(**changes: Value) -> str | None:
     file = OptionsFile({CF: {"compression_per_level": LISTED, "num_levels": "3"}})
     own = read_values(file, OPTIONS)
     assert (own["min_level_to_compress"], own["compression_type"]) == (1, "zstd")
-    values = {name: known.default for name, known in catalogue().items()} | own | changes
+    values = {**DEFAULTS, **own, **changes}
     asked = [catalogue()[name] for name in (*changes, "min_level_to_compress")]
     return write_values(file, values, asked, scale=1).get(CF, "compression_per_level")
 
@@ -190,8 +178,9 @@ def test_a_list_of_codecs_keeps_those_that_are_not_moved():
 
 def test_a_ribbon_filter_stays_one():
     file = OptionsFile({TABLE: {"filter_policy": "ribbonfilter:10:3"}})
-    values = {name: known.default for name, known in catalogue().items()} | {"bloom_bits": 14}
-    after = write_values(file, values, [catalogue()["bloom_bits"]], scale=1)
+    after = write_values(
+        file, {**DEFAULTS, "bloom_bits": 14}, [catalogue()["bloom_bits"]], scale=1
+    )
     assert after.get(TABLE, "filter_policy") == "ribbonfilter:14:3"
 
 

@@ -87,7 +87,6 @@ def test_there_are_files_of_both_kinds():
 
 def test_a_command_takes_the_place_of_db_bench():
     workload = load_workload(str(DATA / "good_workloads" / "command.toml"))
-    assert workload.command is not None
     assert workload.command.argv == ("./bench.sh", "{configuration}")
     assert workload.timeout_seconds == workload.command.timeout_seconds == 600
     assert workload.scale == 1
@@ -126,7 +125,6 @@ def test_a_workload_without_a_preparation_has_the_document_that_it_always_had():
 
 def test_a_prepared_load_at_another_scale_is_prepared_as_many_times_larger():
     larger = load_workload("read-quick").at_scale(16)
-    assert larger.prepare is not None
     assert (larger.num, larger.prepare.num) == (240_000, 240_000)
 
 

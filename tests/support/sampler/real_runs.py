@@ -5,14 +5,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sampler.bench.bench_plan import BenchPlan
+from sampler.bench.command_bench import CommandBench
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench
 from sampler.bench.outcome import EndedProcess, Ending, Outcome, TrialState
 from sampler.rocksdb.parameters import Value
 from sampler.space.latent import decode, draw
-from sampler.space.space import Configuration, Space, memory_bytes
+from sampler.space.space import Configuration, Space, default_values, memory_bytes
 from sampler.space.space_file import load_space
-from sampler.workload.workload import Workload
+from sampler.workload.workload import Command, Workload
 from tests.support import DATA
 
 OUTPUTS = DATA / "db_bench_outputs"
@@ -86,3 +87,12 @@ def at_baseline_of(installed: InstalledDbBench, space: str) -> Space:
     """A shipped space at a build's defaults, without what the build lacks: as a job has it."""
     whole = load_space(space).at_baseline(installed.library_defaults())
     return whole.without(each.name for each in whole.parameters if not installed.knows(each))
+
+
+def command_bench(
+    *argv: str, timeout: float = 30, scale: int = 1, space: str = "default"
+) -> CommandBench:
+    """A benchmark of one's own command."""
+    command = Command(argv=argv, timeout_seconds=timeout)
+    workload = Workload(name="own", command=command, settle="none", scale=scale)
+    return CommandBench(command, BenchPlan(workload, load_space(space), default_values("library")))
