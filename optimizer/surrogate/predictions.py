@@ -98,12 +98,7 @@ def expected_gain(
     metrics = drawn_metrics(prediction, logarithmic)
     fitness = objective.fitness_of_many(metrics, baseline)
     kept = objective.kept_limits(metrics, baseline).all(axis=0)
-    return np.asarray((improvement(fitness, best) * kept).mean(axis=0))
-
-
-def improvement(fitness: Floats, best: float) -> Floats:
-    """By how much each draw of the fitness surpasses the best that is known, of the same shape."""
-    return np.maximum(fitness - best, 0.0)
+    return np.asarray((np.maximum(fitness - best, 0.0) * kept).mean(axis=0))
 
 
 @lru_cache(maxsize=8)

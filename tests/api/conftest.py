@@ -65,6 +65,12 @@ def served(database: Engine) -> Iterator[Callable[..., TestClient]]:
 
 
 @pytest.fixture
+def hurried(served: Callable[..., TestClient]) -> TestClient:
+    """A client that may ask as often as it likes."""
+    return served(ServiceSettings(rate_limit="100000/second"))
+
+
+@pytest.fixture
 def tokens(database: Engine) -> dict[Role, str]:
     """A token of each role."""
     return {role: make_token(database, f"has-{role.value}", role) for role in Role}

@@ -187,8 +187,10 @@ class Begun:
 
 
 @pytest.fixture
-def begun(desk: ServiceDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Begun:
-    """What begins; the reader sits in a copy of the desk's folder."""
+def begun(
+    desk: ServiceDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> Begun:
+    """What begins; the reader sits in a copy of the desk's folder, with what the command names."""
     begun = Begun()
     monkeypatch.setattr(LocalRunner, "start", begun.measuring)
     monkeypatch.setattr(JobView, "show", lambda view, job: begun.following(view, job))
@@ -202,10 +204,11 @@ def begun(desk: ServiceDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     for name, value in (desk.variables() | {"ROCKTUNE_DB": "rocktune.db"}).items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
+    named = f"rocktune.db {command}" + " service.db" * ("token" in command)
     for each in desk.folder.iterdir():
         if each.is_dir():
             (tmp_path / each.name).symlink_to(each)
-        else:
+        elif each.suffix != ".db" or each.name in named:
             shutil.copy(each, tmp_path)
     return begun
 
@@ -223,7 +226,7 @@ def made_ready(line: list[str]) -> None:
         folders = [each for each in line if each.endswith("certificates") and each[0] != "-"]
         assert main(["cluster", "certificates", folders[-1]]) == 0
     if line[:2] == ["db", "restore"]:
-        Path("other.db").unlink()  # into a new one
+        Path("other.db").unlink(missing_ok=True)  # into a new one
     if command == "schedule" and more[0] != "add":
         assert main(["schedule", "add", "nightly.toml", "--cron", "30 2 * * *"]) == 0
     if command == "webhooks" and more[0] != "add":

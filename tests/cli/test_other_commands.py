@@ -28,15 +28,6 @@ CATALOGUE = [
 ]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help(here: Here, capsys: Capture, command: str):
-    assert here(*command.split(), "--help") == 0
-    printed = capsys.readouterr()
-    assert printed.err == ""
-    assert f"rocktune {command}" in printed.out
-    assert len(printed.out.splitlines()) > 5
-
-
 def test_the_command_itself(here: Here, capsys: Capture):
     assert here("--help") == 0
     printed = capsys.readouterr().out

@@ -62,12 +62,6 @@ FIELDS = {
 }
 
 
-@pytest.fixture
-def hurried(served: Callable[..., TestClient]) -> TestClient:
-    """A client that may ask as often as it likes."""
-    return served(ServiceSettings(rate_limit="100000/second"))
-
-
 def _with(parameter: dict[str, Any]) -> dict[str, Any]:
     return {**EXTERNAL, "space": {"name": "mine", "parameter": [parameter]}}
 

@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 
 from db.schema.job_row import JobKind
 from jobs.specification.experiments import REQUESTS
-from tests.support.api.browser import form_token, see, send_form
+from tests.support.api.browser import act, see
 from tests.support.api.callers import submit
 from tests.support.api.stored_experiment import COMPARE, RESULTS, end_experiment
 from tests.support.api.stored_job import keep, proved
@@ -80,7 +80,7 @@ def test_every_kind_has_a_form_with_all_fields_of_its_request(client: TestClient
 def test_a_form_submits_what_the_interface_would_take(client: TestClient):
     sent = {"b": "compression_type=none", "rounds": "3", "metrics": "waf, sa", "seed": "7",
             "drop_unknown": "", "a": ""}  # fmt: skip
-    answer = fill_in(client, "compare", **sent)
+    answer = act(client, "/jobs/new/compare", **sent)
     assert (answer.status_code, answer.headers["location"]) == (303, "/jobs/1")
     made = client.get("/v1/jobs/1").json()
     body = {"kind": "compare", "b": "compression_type=none", "rounds": 3,
@@ -90,12 +90,12 @@ def test_a_form_submits_what_the_interface_would_take(client: TestClient):
 
 
 def test_what_is_wrong_stands_beside_its_field_and_nothing_is_lost(client: TestClient):
-    answer = fill_in(client, "compare", b="block_size=<b>", rounds="two", seed="7")
+    answer = act(client, "/jobs/new/compare", b="block_size=<b>", rounds="two", seed="7")
     assert answer.status_code == 422
     for field, lost in (("rounds", "two"), ("seed", "7")):
         assert f'name="{field}" value="{lost}"' in answer.text
     assert 'id="problem-rounds"' in answer.text and 'id="problem-seed"' not in answer.text
-    answer = fill_in(client, "compare", b="block_size=<b>")
+    answer = act(client, "/jobs/new/compare", b="block_size=<b>")
     assert answer.status_code == 422 and 'id="problem-b"' in answer.text
     assert client.get("/v1/jobs").json()["jobs"] == []
 
@@ -111,8 +111,3 @@ def test_what_the_address_names_is_filled_in_and_unknown_kinds_are_refused(clien
     assert 'name="job" value="3"' in see(client, "/jobs/new/explain?job=3").text
     for kind in ("tune", "other"):
         assert see(client, f"/jobs/new/{kind}").status_code == 404
-
-
-def fill_in(client: TestClient, kind: str, **fields: str):
-    token = form_token(client, f"/jobs/new/{kind}")
-    return send_form(client, f"/jobs/new/{kind}", {"form_token": token, **fields})

@@ -2,14 +2,13 @@
 
 import re
 from html import unescape
-from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from db.access.tokens import Role
-from tests.support.api.browser import SEES, form_token, log_in, see, send_form, token_in
+from tests.support.api.browser import SEES, act, form_token, log_in, see, send_form, token_in
 from tests.support.api.callers import EXTERNAL, QUEUED, submit
 from tests.support.api.fake_runner import ask, drive, measure, tell
 from tests.support.api.sent_workload import SENT
@@ -20,10 +19,6 @@ pytestmark = pytest.mark.one_database
 def numbers(html: str) -> list[int]:
     """The jobs of a table, in order."""
     return [int(found) for found in re.findall(r'<th scope="row"><a href="/jobs/(\d+)">', html)]
-
-
-def act(client: TestClient, path: str, **fields: str) -> Any:
-    return send_form(client, path, {"form_token": form_token(client, "/jobs/new"), **fields})
 
 
 def test_the_table_is_filtered_searched_and_sorted(client: TestClient) -> None:

@@ -1,7 +1,6 @@
 """The page of webhooks as it is served: the form, the secret once, the buttons, the deliveries."""
 
 from html import unescape
-from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
@@ -10,15 +9,11 @@ from sqlalchemy import Engine
 from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
 from db.webhooks import read_webhooks
-from tests.support.api.browser import form_token, see, send_form
+from tests.support.api.browser import act, see, send_form
 
 pytestmark = pytest.mark.one_database
 
 URL = "https://chat.example.com/hooks/s3cr3t"
-
-
-def act(client: TestClient, path: str, **fields: str) -> Any:
-    return send_form(client, path, {"form_token": form_token(client, "/webhooks"), **fields})
 
 
 def test_what_the_form_holds_is_added_and_its_secret_shown_once(

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from sampler.common.documents import toml_text
 from sampler.workload.workload_file import SHIPPED, load_workload, workload_document
-from tests.support.api.browser import form_token, see, send_form
+from tests.support.api.browser import act, see
 from tests.support.api.callers import send
 from tests.support.api.sent_workload import BASELINE, PROFILE, SENT, WORKLOAD
 
@@ -21,10 +21,6 @@ FORM = {
     "profile": json.dumps(PROFILE),
     "baseline_options": BASELINE,
 }
-
-
-def act(client: TestClient, path: str, **fields: str) -> Any:
-    return send_form(client, path, {"form_token": form_token(client, "/workloads"), **fields})
 
 
 def words(page: Any) -> str:

@@ -1,6 +1,6 @@
 """What can be asked for, who measures, and how the service is."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -19,7 +19,6 @@ from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from sampler.common.errors import InputError
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.starting_points import classes_of, point_names
-from sampler.workload.workload_file import SHIPPED as WORKLOADS
 from tests.support.api.callers import (
     EXTERNAL,
     QUEUED,
@@ -30,24 +29,8 @@ from tests.support.api.callers import (
     submit,
 )
 from tests.support.api.fake_runner import ask, measure, tell
-from tests.support.api.finished_job import SECRET, register
 from tests.support.jobs.host_jobs import host_baselines, keep_host_jobs
 from tests.support.jobs.recorded_nights import Planted
-
-
-@pytest.mark.one_database
-def test_workloads_are_those_that_a_job_may_name(
-    served: Callable[..., TestClient], tmp_path: Path
-) -> None:
-    client = served(ServiceSettings(workloads_dir=register(tmp_path / "workloads")))
-    found = {each["name"]: each for each in client.get("/v1/workloads").json()}
-    assert list(found) == [*WORKLOADS, "instant"]
-    assert found["load"]["document"]["num"] == 1_000_000
-    assert found["load"]["help"]
-    assert found["instant"]["document"]["command"]["argv"] == ["(the operator's own)"]
-    assert SECRET not in client.get("/v1/workloads").text
-    for name in found:
-        submit(client, {**EXTERNAL, "workload": name, "space": "default"} | {"objective": "sa"})
 
 
 def test_a_wrong_workload_of_the_operator_stops_the_server(

@@ -8,27 +8,22 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
-from jobs.queue.service_settings import ServiceSettings
 from sampler.bench.settings import Settings
 from tests.support.api.callers import require_problem, submit
-from tests.support.api.finished_job import body, finished, register
+from tests.support.api.finished_job import body, finished, serve
 
 pytestmark = pytest.mark.one_database
 
 Serve = Callable[..., TestClient]
-
-
-def serve(served: Serve, folder: Path, *, wins: str = "fast") -> TestClient:
-    # By chance alone, one noise in ten would leave it unsure that `level` does nothing.
-    workloads = register(folder / "workloads", wins=wins, repeatable=wins != "none")
-    return served(ServiceSettings(workloads_dir=workloads))
+# By chance alone, one noise in ten would leave it unsure that `level` does nothing.
+SURE = {"repeatable": True}
 
 
 @pytest.mark.slow
 def test_what_it_says_and_the_file_with_fewer_changes(
     served: Serve, database: Engine, settings: Settings, tmp_path: Path
 ) -> None:
-    client = serve(served, tmp_path)
+    client = serve(served, tmp_path, **SURE)
     job = finished(client, database, settings, trials=23)  # nothing is simplified
     path = f"/v1/jobs/{job}"
     answer = client.get(f"{path}/explanation")
@@ -79,7 +74,7 @@ def test_a_job_with_four_configurations_is_not_explained(
     served: Serve, database: Engine, settings: Settings, tmp_path: Path
 ) -> None:
     """It has proven its winner, and no file with fewer changes, nor a word on any change."""
-    client = serve(served, tmp_path)
+    client = serve(served, tmp_path, **SURE)
     job = finished(client, database, settings, trials=12)
     path = f"/v1/jobs/{job}"
     result = client.get(f"{path}/result").json()

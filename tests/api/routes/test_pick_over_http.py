@@ -8,10 +8,9 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from jobs.queue.service_settings import ServiceSettings
 from sampler.bench.settings import Settings
 from tests.support.api.callers import require_problem, submit
-from tests.support.api.finished_job import SECRET, body, finished, register
+from tests.support.api.finished_job import SECRET, body, finished, serve
 
 pytestmark = pytest.mark.one_database
 
@@ -37,10 +36,6 @@ REFUSED = [
      "objective", "has not measured 'luck'"),
     ({"top": 0}, "top", "is below the minimum of 1"),
 ]  # fmt: skip
-
-
-def serve(served: Serve, folder: Path) -> TestClient:
-    return served(ServiceSettings(workloads_dir=register(folder / "workloads")))
 
 
 @pytest.mark.slow

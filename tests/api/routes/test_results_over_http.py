@@ -9,21 +9,15 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
-from jobs.queue.service_settings import ServiceSettings
 from sampler.bench.settings import Settings
 from tests.support.api.callers import EXTERNAL, require_problem, submit
 from tests.support.api.fake_runner import ask, measure, tell
-from tests.support.api.finished_job import SECRET, body, finished, register, run
+from tests.support.api.finished_job import SECRET, body, finished, run, serve
 
 pytestmark = pytest.mark.one_database
 
 RESULTS = ("result", "parameters", "anova", "pareto", "report", "options")
 Serve = Callable[..., TestClient]
-
-
-def serve(served: Serve, folder: Path, **register_as: str) -> TestClient:
-    workloads = register(folder / "workloads", **register_as)
-    return served(ServiceSettings(workloads_dir=workloads))
 
 
 @pytest.mark.slow
@@ -145,18 +139,6 @@ def test_what_does_not_exist_before_the_end_says_so(
     assert JobStore(database).result(job) is None
 
 
-def test_a_job_that_found_nothing_better_has_no_options_file(
-    served: Serve, database: Engine, settings: Settings, tmp_path: Path
-) -> None:
-    client = serve(served, tmp_path, wins="none")
-    job = finished(client, database, settings, trials=12)
-    assert client.get(f"/v1/jobs/{job}").json()["state"] == "done"
-    answer = client.get(f"/v1/jobs/{job}/options")
-    assert answer.status_code == 404
-    assert "nothing better" in require_problem(answer)["detail"]
-    assert "Nothing was proven better" in client.get(f"/v1/jobs/{job}/report").text
-
-
 def test_a_command_that_fails_is_told_without_its_command_line(
     served: Serve, database: Engine, settings: Settings, tmp_path: Path
 ) -> None:
@@ -182,3 +164,25 @@ def test_a_report_shows_names_as_text(client: TestClient) -> None:
     report = client.get(f"/v1/jobs/{job}/report").text
     assert evil not in report
     assert "&lt;script&gt;alert(1)" in report
+
+
+@pytest.mark.slow
+def test_a_greedy_job_tells_what_each_parameter_contributed(
+    served: Serve, database: Engine, settings: Settings, tmp_path: Path
+) -> None:
+    client = serve(served, tmp_path)
+    asked = {**body(trials=24), "strategy": "greedy", "over": ["level", "codec"]}
+    job = submit(client, asked)
+    run(database, job, settings)
+    path = f"/v1/jobs/{job}"
+    found = client.get(f"{path}/contributions").json()
+    assert found == client.get(f"{path}/result").json()["contributions"]
+    assert found["swept"] == ["level", "codec"] and found["left"] == []
+    first = found["parameters"][0]
+    assert (first["name"], first["from"], first["to"]) == ("codec", "slow", "fast")
+    assert first["change"]["waf"] == pytest.approx(-50, abs=5)
+    assert sum(row["share"] for row in found["parameters"]) == pytest.approx(100)
+    trials = client.get(f"{path}/trials").json()["trials"]
+    why = [each["why"] for each in trials if each["purpose"] == "candidate"]
+    assert why[0].startswith("pass 1, level: value 1 of 4, ")
+    assert "pass 1, codec: value 1 of 1, fast instead of slow in trial" in " ".join(why)

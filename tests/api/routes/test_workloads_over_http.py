@@ -15,8 +15,16 @@ from jobs.batch.batch_plan import plan_from_document
 from jobs.queue.service_settings import ServiceSettings
 from jobs.specification.resolved_job import resolve_stored
 from sampler.workload.workload_file import SHIPPED, workload_document, workload_from_document
-from tests.support.api.callers import DEEP, QUEUED, errors_of, require_problem, send, submit
-from tests.support.api.finished_job import register
+from tests.support.api.callers import (
+    DEEP,
+    EXTERNAL,
+    QUEUED,
+    errors_of,
+    require_problem,
+    send,
+    submit,
+)
+from tests.support.api.finished_job import SECRET, register
 from tests.support.api.sent_workload import BASELINE, PROFILE, SENT, WORKLOAD
 
 pytestmark = pytest.mark.one_database
@@ -69,6 +77,9 @@ def test_all_are_listed_those_that_were_sent_last(
         assert one.items() >= found[name].items()
     shown = client.get(f"{PATH}/instant").json()
     assert shown["document"]["command"]["argv"] == ["(the operator's own)"]
+    assert SECRET not in client.get(PATH).text
+    for name in found:
+        submit(client, {**EXTERNAL, "workload": name, "space": "default", "objective": "sa"})
 
 
 def test_the_same_again_is_the_same_and_another_is_refused(client: TestClient) -> None:

@@ -104,12 +104,6 @@ REFUSED: dict[str, Callable[[str], Body]] = {
 }
 
 
-@pytest.fixture
-def hurried(served: Served) -> TestClient:
-    """A client that may ask as often as it likes."""
-    return served(ServiceSettings(rate_limit="100000/second"))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("field", REFUSED)
 def test_what_pretends_to_be_a_flag_is_refused_by_the_fields_name(

@@ -72,15 +72,6 @@ def test_the_file_s_token_goes_to_this_machine_alone(client: Client, kept: str) 
         assert len(proxy.asked) == seen, "what is for this machine is asked for through no proxy"
 
 
-def test_a_redirect_takes_no_token_elsewhere(client: Client, kept: str) -> None:
-    assert kept
-    with stub(no_jobs) as elsewhere:
-        headers = {"Location": f"{elsewhere.url}/v1/jobs"}
-        with stub(lambda _: (307, headers, b"")) as served:
-            assert client("jobs", url=served.url) == 1
-    assert elsewhere.asked == []
-
-
 def test_a_file_of_another_service_is_named_where_it_is_refused(
     client: Client, kept: str, capsys: Capture
 ) -> None:

@@ -124,13 +124,6 @@ def test_what_cannot_be_sent_is_not_sent(
     assert told.count("\n") == 1
 
 
-def test_a_service_must_be_named(client: Client, capsys: Capture):
-    assert client("submit") == 2
-    assert capsys.readouterr().err == (
-        "rocktune: --url: name a service, or set ROCKTUNE_URL; to tune here, use `rocktune tune`\n"
-    )
-
-
 def forwarded(asked: Asked, url: str) -> Answer:
     request = urllib.request.Request(url + asked.path, asked.body or None, method=asked.method)
     for name, value in asked.headers.items():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli.client_scene import Scene, stub
+from tests.support.cli.client_scene import Scene
 from tests.support.cli.terminal import Desk
 
 Client = Callable[..., int]
@@ -51,12 +51,3 @@ def test_what_cannot_be_written_is_said(
     assert client("report", done, "--out", desk.folder, url=service.url) == 2
     assert "is not a file" in capsys.readouterr().err
     assert list(desk.folder.glob("**/.r.html*")) == []
-
-
-def test_no_such_job_and_no_rocktune(client: Client, service: Scene, capsys: Capture):
-    assert client("report", 99, url=service.url) == 2
-    assert "no job 99" in capsys.readouterr().err
-    page = (200, {"Content-Type": "text/plain"}, b"hello")
-    with stub(lambda _: page) as elsewhere:
-        assert client("report", 1, url=elsewhere.url) == 1
-    assert "is not a Rocktune service" in capsys.readouterr().err

@@ -83,17 +83,7 @@ def test_nothing_better_is_found(desk: Desk, here: Here, capfd: pytest.CaptureFi
     assert json.loads(capfd.readouterr().out)["best"] is None
     assert sorted(path.name for path in desk.out.iterdir()) == [
         "report.html", "result.json", "trials.csv"]  # fmt: skip
-
-
-@pytest.mark.slow
-def test_the_same_seed_draws_the_same(desk: Desk, here: Here):
-    def drawn(*more: object) -> list[str]:
-        here(*asked(desk, *more))
-        rows = csv.DictReader(io.StringIO((desk.out / "trials.csv").read_text()))
-        return [row["level"] for row in rows if row["purpose"] == "candidate"]
-
-    assert drawn() == drawn()
-    assert drawn() != drawn("--seed", 2)
+    assert here(*asked(desk, "--resume", wins="none")) == 3, "and of the done job"
 
 
 def test_however_few_minutes_there_are_candidates_are_measured(desk: Desk, here: Here):
@@ -130,10 +120,6 @@ class TestResume:
         assert "job 2, results in" in capfd.readouterr().err
         assert here(*arguments) == 0
         assert "job 3, results in" in capfd.readouterr().err
-
-    def test_of_one_without_a_better_exits_the_same(self, desk: Desk, here: Here):
-        assert here(*asked(desk, wins="none")) == 3
-        assert here(*asked(desk, "--resume", wins="none")) == 3
 
 
 @pytest.mark.slow

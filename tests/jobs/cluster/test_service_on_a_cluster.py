@@ -10,9 +10,9 @@ from db.jobs.job_store import JobStore
 from db.leases import read_hosts
 from db.schema.job_row import JobState
 from jobs.queue.lifecycle import WAITS, cancel_stored
-from jobs.specification.named_files import specify
 from sampler.bench.outcome import TrialState
 from tests.support.cluster.bench_cluster import BenchCluster
+from tests.support.jobs.instant import codec_job
 from tests.support.jobs.service_desk import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_database]
@@ -21,10 +21,7 @@ TRIALS = 400  # more than will be made
 
 
 def submitted(engine: Engine, cluster: BenchCluster, **more: str) -> int:
-    specification = specify(
-        workload=str(cluster.workload()), space=str(cluster.space()), objective="waf",
-        strategy="random", trials=TRIALS, **more,
-    )  # fmt: skip
+    specification = codec_job(cluster.folder, cluster.workload(), trials=TRIALS, **more)
     job, _ = enqueue_job(engine, specification.document(), specification.digest(), why=WAITS)
     return job
 

@@ -21,14 +21,13 @@ from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
-from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
 from optimizer.run.planning import RunProgress
 from optimizer.trials.trial import Trial
 from sampler.bench.outcome import TrialState
 from sampler.bench.settings import Settings
 from tests.support.db.stored_trials import trials_of
-from tests.support.jobs.instant import SCRIPT, Watcher, left_running, write_space, write_workload
+from tests.support.jobs.instant import SCRIPT, Watcher, codec_job, left_running, write_workload
 from tests.support.sampler.killed_child import CHANGES_FILES, Steps, killed
 
 pytestmark = pytest.mark.slow
@@ -58,10 +57,7 @@ def specified(folder: Path) -> Specification:
     folder.mkdir()
     record = f"printf '%s\\n' \"$given\" >> '{folder}/record'"
     workload = write_workload(folder, script=SCRIPT.format(wins="fast", record=record, noise=50))
-    return specify(
-        workload=str(workload), space=str(write_space(folder)), objective="waf",
-        strategy="random", trials=TRIALS,
-    )  # fmt: skip
+    return codec_job(folder, workload, trials=TRIALS)
 
 
 def go_on(

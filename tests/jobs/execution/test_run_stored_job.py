@@ -22,16 +22,14 @@ from jobs.report import artifacts as report_room
 from jobs.report.artifacts import report_html, report_of_job, write_artifacts
 from jobs.results.outcome import JobOutcome, job_outcome, kept_report
 from jobs.results.pages import whole_page
-from jobs.specification.named_files import specify
 from jobs.specification.resolved_job import ResolvedJob
-from jobs.specification.specification import Specification
 from optimizer.run.planning import RunProgress
 from optimizer.run.ports import LeaseLost
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.bench.outcome import TrialState
 from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
-from tests.support.jobs.instant import Watcher, left_running, write_space, write_workload
+from tests.support.jobs.instant import Watcher, codec_job, left_running, write_workload
 
 pytestmark = pytest.mark.slow
 ANOTHER = "elsewhere:boot:1:4711:99"
@@ -57,11 +55,7 @@ class Job:
         self.record = folder / "measured"
         self.record.touch()
         workload = write_workload(folder, record=self.record, **script)  # type: ignore[arg-type]
-        space = write_space(folder)
-        self.specification: Specification = specify(
-            workload=str(workload), space=str(space), objective="waf", strategy="random",
-            trials=trials,
-        )  # fmt: skip
+        self.specification = codec_job(folder, workload, trials=trials)
         self.assembly: ResolvedJob = assemble(self.specification, settings)
         self.store = JobStore(engine)
         document, digest = self.specification.document(), self.specification.digest()

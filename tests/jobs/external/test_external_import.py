@@ -98,7 +98,7 @@ class TestRecordedTrials:
         assert whole[:20] == half
         assert ExternalJobs(database).tell(job_id, [*told, *told[:3]])[:40] == whole
         assert len(store.trials(job_id)) == 43  # three more runs of the same
-        handed = run_with(jobs, job_id)
+        handed = run_to_the_end(jobs, job_id, count=5, told=told_all)
         assert [t.number for t in handed] == list(range(44, 56))
         result = store.result(job_id)
         assert result is not None and result["trials"]["total"] == 55
@@ -116,21 +116,9 @@ class TestRecordedTrials:
         assert sum(not t.given for t in store.trials(job_id)) == 12
 
 
-def run_with(jobs: ExternalJobs, job_id: int) -> list[Trial]:
-    handed: list[Trial] = []
-    while not (asked := jobs.ask(job_id, 5)).complete:
-        assert asked.trials
-        handed += asked.trials
-        jobs.tell(
-            job_id,
-            [
-                ReportedTrial(
-                    number=t.number, metrics={"waf": 2.0, "sa": 1.0, "time": 9.0, "rate": 1e5}
-                )
-                for t in asked.trials
-            ],
-        )
-    return handed
+def told_all(trial: Trial) -> ReportedTrial:
+    metrics = {"waf": 2.0, "sa": 1.0, "time": 9.0, "rate": 1e5}
+    return ReportedTrial(number=trial.number, metrics=metrics)
 
 
 def some(count: int, first: int = 0) -> list[ReportedTrial]:

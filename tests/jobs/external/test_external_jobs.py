@@ -86,12 +86,12 @@ class TestAWholeJob:
         self, jobs: ExternalJobs, store: JobStore, database: Engine
     ):
         job_id = submit_external(database, strategy="genetic")
-        while not (asked := jobs.ask(job_id, 5)).complete:
-            assert asked.trials
-            for trial in asked.trials:
-                failed = ReportedTrial(number=trial.number, state=TrialState.FAILED, failure="no")
-                baseline = trial.purpose is Purpose.BASELINE
-                jobs.tell(job_id, [measured(trial) if baseline else failed])
+
+        def failing(trial: Trial) -> ReportedTrial:
+            failed = ReportedTrial(number=trial.number, state=TrialState.FAILED, failure="no")
+            return measured(trial) if trial.purpose is Purpose.BASELINE else failed
+
+        run_to_the_end(jobs, job_id, told=failing)
         result = store.result(job_id)
         assert result is not None and result["best"] is None
         assert store.job(job_id).state is JobState.DONE
@@ -376,10 +376,7 @@ def told(trial: Trial) -> ReportedTrial:
 @pytest.mark.slow
 def test_a_winner_that_breaks_one_is_not_called_proven(database: Engine):
     job_id = submit_external(database, trials=24, limits=[limit_words(LIMIT)])
-    jobs = ExternalJobs(database)
-    while not (asked := jobs.ask(job_id, 4)).complete:
-        for trial in asked.trials:
-            jobs.tell(job_id, [told(trial)])
+    run_to_the_end(ExternalJobs(database), job_id, told=told)
     store = JobStore(database)
     declared, result = store.recall(job_id, "declared_test"), store.result(job_id)
     assert declared is not None and result is not None

@@ -15,10 +15,9 @@ from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assemble
 from jobs.execution.held_job import Retry, RetryingLog, held_job
 from jobs.execution.run_job import run_job
-from jobs.specification.named_files import specify
 from optimizer.trials.trial import Trial
 from sampler.bench.settings import Settings
-from tests.support.jobs.instant import Watcher, write_space, write_workload
+from tests.support.jobs.instant import Watcher, codec_job, write_workload
 from tests.support.jobs.lost_commits import LOST, lose
 from tests.support.jobs.worker_scene import Scene, at_work, scene
 
@@ -35,10 +34,7 @@ def test_a_job_comes_through(
     arrives: bool,
 ):
     workload = write_workload(tmp_path, record=tmp_path / "record")
-    specification = specify(
-        workload=str(workload), space=str(write_space(tmp_path)), objective="waf",
-        strategy="random", trials=12,
-    )  # fmt: skip
+    specification = codec_job(tmp_path, workload)
     store = JobStore(database)
     job = store.create_job(specification.document(), specification.digest())
     # The first is that of the lease: a controller that cannot even take it gives up.

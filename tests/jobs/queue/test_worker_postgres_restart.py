@@ -14,6 +14,7 @@ from tests.support.db.private_server import PrivateServer, private_server
 from tests.support.jobs.instant import left_running, write_space
 from tests.support.jobs.service_desk import ServiceDesk, status_of, wait_until
 from tests.support.jobs.worker_scene import SCRIPT, Scene
+from tests.support.sampler.codec_space import write_command
 
 pytestmark = pytest.mark.postgres
 
@@ -32,14 +33,9 @@ def server() -> Iterator[PrivateServer]:
 @pytest.fixture
 def desk(tmp_path: Path, server: PrivateServer) -> Iterator[ServiceDesk]:
     desk = ServiceDesk(tmp_path, server.url, launch=forked)
-    program = tmp_path / "bench.sh"
-    program.write_text(SCRIPT.format(folder=tmp_path))
-    program.chmod(0o755)
     desk.workloads.mkdir()
-    (desk.workloads / "held.toml").write_text(
-        f'name = "held"\n[command]\nargv = ["{program}", "{{configuration}}"]\n'
-        "timeout_seconds = 60\n"
-    )
+    script = SCRIPT.format(folder=tmp_path)
+    write_command(desk.workloads, script, "held", file="held.toml")
     yield desk
     assert left_running(desk.mark) == []
 

@@ -26,7 +26,7 @@ from jobs.specification.specification import Specification
 from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
 from tests.support.db.any_trials import plain_trial
-from tests.support.jobs.instant import Watcher, write_space, write_workload
+from tests.support.jobs.instant import Watcher, codec_job, write_workload
 
 DECIDED: dict[str, dict[str, Any]] = {
     "prior": {
@@ -43,7 +43,7 @@ DECIDED: dict[str, dict[str, Any]] = {
 
 @pytest.fixture
 def asked(tmp_path: Path) -> Specification:
-    return specified(tmp_path, strategy="random", trials=12)
+    return specified(tmp_path)
 
 
 @pytest.fixture
@@ -56,8 +56,7 @@ def elsewhere(tmp_path: Path) -> Iterator[Engine]:
 
 
 def specified(folder: Path, **more: object) -> Specification:
-    workload, space = write_workload(folder), write_space(folder)
-    return specify(workload=str(workload), space=str(space), objective="waf", **more)
+    return codec_job(folder, write_workload(folder), **more)
 
 
 def remembering(engine: Engine, job_id: int, documents: dict[str, dict[str, Any]]) -> None:

@@ -26,20 +26,14 @@ from sampler.common.errors import InputError
 from sampler.workload.workload_file import load_workload, workload_document
 from tests.support.db.any_trials import any_trials, plain_trial
 from tests.support.db.threads import at_once
-from tests.support.jobs.instant import Watcher, write_space, write_workload
+from tests.support.jobs.instant import Watcher, codec_job, write_workload
 
 
 @pytest.fixture
 def asked(tmp_path: Path) -> Specification:
     record = tmp_path / "measured"
     record.touch()
-    return specify(
-        workload=str(write_workload(tmp_path, record=record)),
-        space=str(write_space(tmp_path)),
-        objective="waf",
-        strategy="random",
-        trials=12,
-    )
+    return codec_job(tmp_path, write_workload(tmp_path, record=record))
 
 
 def kept(engine: Engine, asked: Specification, trials: list[Trial]) -> int:

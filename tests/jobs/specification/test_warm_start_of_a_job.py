@@ -16,7 +16,7 @@ from jobs.specification.specification import Specification
 from sampler.bench.settings import Settings
 from sampler.common.errors import InputError
 from sampler.machine.machine import host_name
-from tests.support.jobs.instant import Watcher, write_space, write_workload
+from tests.support.jobs.instant import Watcher, codec_job, write_workload
 
 
 class Bench:
@@ -24,12 +24,11 @@ class Bench:
 
     def __init__(self, engine: Engine, folder: Path, settings: Settings) -> None:
         self.engine, self.settings, self.store = engine, settings, JobStore(engine)
-        self.workload, self.space = write_workload(folder), write_space(folder)
+        self.folder, self.workload = folder, write_workload(folder)
         self.told: list[str] = []
 
     def specified(self, **more: object) -> Specification:
-        asked = {"trials": 30, "strategy": "random", "objective": "waf"} | more
-        return specify(workload=str(self.workload), space=str(self.space), **asked)
+        return codec_job(self.folder, self.workload, **{"trials": 30} | more)
 
     def stored(self, specification: Specification) -> int:
         return self.store.create_job(specification.document(), specification.digest())

@@ -16,6 +16,7 @@ from models.gaussian_process.process import (
 )
 from models.gaussian_process.variance_components import learn_components
 from tests.support import DATA
+from tests.support.models.planted import ranges
 
 PARAMETERS = 8
 RECORDED = DATA / "recorded_trials_load.jsonl.gz"
@@ -26,8 +27,7 @@ def planted(n: int, seed: int, noise: float = 0.05) -> tuple[KernelInputs, np.nd
     rng = np.random.default_rng(seed)
     x = rng.random((n, PARAMETERS))
     truth = 3 * (x[:, 0] - 0.3) ** 2 + np.sin(3 * x[:, 1]) + 2 * x[:, 0] * x[:, 2]
-    level = np.zeros(x.shape, dtype=np.int64)
-    return KernelInputs(level, x), truth + noise * rng.standard_normal(n), truth
+    return ranges(x), truth + noise * rng.standard_normal(n), truth
 
 
 def learned(settings: KernelInputs, values: np.ndarray) -> AdditiveProcess:

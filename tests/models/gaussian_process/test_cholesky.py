@@ -8,7 +8,6 @@ from scipy.linalg import LinAlgError, cho_factor
 
 from models.gaussian_process.effects import matter_p, unseen_r2
 from models.gaussian_process.process import (
-    KernelInputs,
     VarianceComponents,
     covariance,
     fit_process,
@@ -22,12 +21,13 @@ from models.gaussian_process.variance_components import (
     learn_components,
     settled_components,
 )
+from tests.support.models.planted import ranges
 
 STRONG = VarianceComponents(np.array([10.0, 10.0]), pairs=10.0, level=0.5, noise=1e-4)
 
 
 def kernels_of(points: np.ndarray) -> np.ndarray:
-    settings = KernelInputs(np.zeros(points.shape, dtype=np.int64), points)
+    settings = ranges(points)
     return kernel_matrices(settings, settings)
 
 

@@ -11,6 +11,7 @@ from models.gaussian_process.process import (
     standardised,
 )
 from models.gaussian_process.variance_components import drawn_components, learn_components
+from tests.support.models.planted import ranges
 
 
 def known(count: int, parameters: int = 6, seed: int = 0) -> tuple[KernelInputs, np.ndarray]:
@@ -18,7 +19,7 @@ def known(count: int, parameters: int = 6, seed: int = 0) -> tuple[KernelInputs,
     rng = np.random.default_rng(seed)
     position = rng.random((count, parameters))
     values = 2 * position[:, 0] + 0.5 * position[:, 1] + 0.2 * rng.standard_normal(count)
-    return KernelInputs(np.zeros(position.shape, dtype=np.int64), position), values
+    return ranges(position), values
 
 
 def drawn(count: int, seed: int = 1, draws: int = 40) -> np.ndarray:
@@ -52,7 +53,7 @@ def test_the_same_seed_draws_the_same():
 
 def test_without_values_that_differ_it_is_the_prior():
     """Nothing is learned of shares from one value."""
-    settings = KernelInputs(np.zeros((1, 4), dtype=np.int64), np.full((1, 4), 0.5))
+    settings = ranges(np.full((1, 4), 0.5))
     kernels = kernel_matrices(settings, settings)
     start = VarianceComponents(np.full(4, 0.1), pairs=1.0, level=0.5, noise=0.1)
     found = drawn_components(kernels, np.zeros(1), start, draws=400, seed=[3])
@@ -75,8 +76,7 @@ def test_what_only_many_do_together_is_a_covariance():
 
 
 def test_a_rough_kernel_is_smooth_over_long_steps_and_falls_off_at_short_ones():
-    position = np.array([[0.0], [0.02], [1.0]])
-    settings = KernelInputs(np.zeros((3, 1), dtype=np.int64), position)
+    settings = ranges(np.array([[0.0], [0.02], [1.0]]))
     smooth, rough = (kernel_matrices(settings, settings, rough=part)[0] for part in (0.0, 0.5))
     assert np.allclose(np.diag(rough), 1.0)
     assert smooth[0, 1] > 0.999 and rough[0, 1] < 0.98

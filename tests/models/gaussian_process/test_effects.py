@@ -23,6 +23,7 @@ from models.gaussian_process.process import (
     standardised,
 )
 from models.gaussian_process.variance_components import DAMPED, relearned, settled_components
+from tests.support.models.planted import ranges
 
 N, STEPS = 60, 16
 # Of `known_truth`, by hand: a slope of s has a variance of s^2/12. The product's have a slope of
@@ -35,13 +36,7 @@ TOTAL, ALONE = (_SLOPES + _PAIR) / _WHOLE, _SLOPES / _WHOLE
 
 def grid() -> Grid:
     position = ((np.arange(STEPS) + 0.5) / STEPS)[:, None]
-    return Grid(
-        KernelInputs(np.zeros((STEPS, 1), dtype=np.int64), position), np.full(STEPS, 1 / STEPS)
-    )
-
-
-def ranges(points: np.ndarray) -> KernelInputs:
-    return KernelInputs(np.zeros(points.shape, dtype=np.int64), points)
+    return Grid(ranges(position), np.full(STEPS, 1 / STEPS))
 
 
 def known_truth(seed: int = 0, noise: float = 0.05) -> tuple[KernelInputs, np.ndarray]:
@@ -204,7 +199,7 @@ def test_a_setting_is_never_predicted_from_itself():
     """Few settings of pure noise, measured three times each with the same result."""
     rng = np.random.default_rng(3)
     position = np.repeat(rng.random((15, 6)), 3, axis=0)
-    known = KernelInputs(np.zeros(position.shape, dtype=np.int64), position)
+    known = ranges(position)
     kernels = kernel_matrices(known, known)
     values = np.repeat(rng.standard_normal(15), 3)
     apart = unseen_r2(kernels, values, np.arange(45), seed=0)

@@ -15,6 +15,7 @@ from models.gaussian_process.process import (
     kernel_matrices,
     own_variance,
 )
+from tests.support.models.planted import ranges
 
 shares_of = st.builds(
     lambda weights, pairs, level: VarianceComponents(np.array(weights), pairs, level, noise=0.1),
@@ -43,7 +44,7 @@ def test_equal_settings_are_wholly_alike_and_other_levels_not_at_all():
 
 
 def test_likeness_falls_with_the_distance():
-    line = KernelInputs(np.zeros((5, 1), dtype=np.int64), np.linspace(0, 1, 5)[:, None])
+    line = ranges(np.linspace(0, 1, 5)[:, None])
     (row,) = kernel_matrices(line, line)[:, 0]
     assert (np.diff(row) < 0).all()
 

@@ -13,6 +13,7 @@ from models.gaussian_process.process import (
     fit_process,
     kernel_matrices,
 )
+from tests.support.models.planted import ranges
 
 Floats = NDArray[np.float64]
 SHARES = VarianceComponents(np.array([0.6, 0.3, 0.2]), pairs=0.8, level=0.5, noise=0.01)
@@ -22,7 +23,7 @@ def grid(count: int) -> Grid:
     position = (np.arange(count) + 0.5) / count
     weight = np.arange(1.0, count + 1)
     return Grid(
-        KernelInputs(np.zeros((count, 1), dtype=np.int64), position[:, None]),
+        ranges(position[:, None]),
         weight / weight.sum(),
     )
 
@@ -30,15 +31,11 @@ def grid(count: int) -> Grid:
 GRIDS = [grid(4), grid(3), grid(5)]
 
 
-def at(points: Floats) -> KernelInputs:
-    return KernelInputs(np.zeros(points.shape, dtype=np.int64), points)
-
-
 @pytest.fixture
 def fitted() -> tuple[AdditiveProcess, KernelInputs]:
     points = np.random.default_rng(3).random((40, 3))
     values = 5 + 2 * points[:, 0] + points[:, 0] * points[:, 1] - np.sin(3 * points[:, 2])
-    known = at(points)
+    known = ranges(points)
     return fit_process(covariance(kernel_matrices(known, known), SHARES), values, SHARES), known
 
 
@@ -46,7 +43,7 @@ def every() -> tuple[KernelInputs, Floats]:
     """All settings of the grids together, and how often each is drawn."""
     axes = np.meshgrid(*(g.settings.position[:, 0] for g in GRIDS), indexing="ij")
     weight = np.einsum("a,b,c->abc", *(g.weight for g in GRIDS))
-    return at(np.stack([axis.ravel() for axis in axes], axis=1)), weight
+    return ranges(np.stack([axis.ravel() for axis in axes], axis=1)), weight
 
 
 def predicted(process: AdditiveProcess, known: KernelInputs) -> tuple[Floats, Floats, Floats]:

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from models.gaussian_process.process import (
     FIRST_GUESS,
     NOTHING,
-    KernelInputs,
     Tasks,
     VarianceComponents,
     covariance,
@@ -19,12 +18,9 @@ from models.gaussian_process.process import (
     standardised,
 )
 from models.gaussian_process.variance_components import learn_components
+from tests.support.models.planted import ranges
 
 SHARES = VarianceComponents(np.array([1.0, 0.5, 0.0, 0.0]), pairs=0.5, level=0.5, noise=0.02)
-
-
-def settings_of(points):
-    return KernelInputs(np.zeros(points.shape, dtype=np.int64), points)
 
 
 def truth(points):
@@ -41,7 +37,7 @@ def two_tasks(earlier, *, own=12, before=60, seed=0):
 def agreement_with(earlier, **more):
     points, values = two_tasks(earlier, **more)
     of = np.repeat([0, 1], [len(points) - 60, 60])
-    known = covariance(kernel_matrices(settings_of(points), settings_of(points)), SHARES)
+    known = covariance(kernel_matrices(ranges(points), ranges(points)), SHARES)
     scaled, _, _ = standardised(values)
     return learn_agreement(known, SHARES.noise, scaled, Tasks(of, first_agreement(1)))[1]
 
@@ -59,8 +55,8 @@ def test_nothing_is_learned_before_the_present_task_has_values():
 def test_an_earlier_task_that_agrees_makes_predictions_better():
     points, values = two_tasks(truth, own=6)
     new = np.random.default_rng(5).random((40, 4))
-    kernels = kernel_matrices(settings_of(points), settings_of(points))
-    cross = covariance(kernel_matrices(settings_of(new), settings_of(points)), SHARES)
+    kernels = kernel_matrices(ranges(points), ranges(points))
+    cross = covariance(kernel_matrices(ranges(new), ranges(points)), SHARES)
     known, of = covariance(kernels, SHARES), np.repeat([0, 1], [6, 60])
     errors, doubts = [], []
     for agreement in (0.0, 0.95):
@@ -75,7 +71,7 @@ def test_an_earlier_task_that_agrees_makes_predictions_better():
 
 def test_shares_of_one_task_are_those_without_tasks():
     points, values = two_tasks(truth, own=30, before=0)
-    kernels = kernel_matrices(settings_of(points), settings_of(points))
+    kernels = kernel_matrices(ranges(points), ranges(points))
     scaled, _, _ = standardised(values)
     alone = learn_components(kernels, scaled)
     tasks = Tasks(np.zeros(30, dtype=np.int64), first_agreement(0))

@@ -33,5 +33,10 @@ def send_form(client: TestClient, path: str, fields: Mapping[str, str], **header
     return client.post(path, data=dict(fields), headers=given, follow_redirects=False)
 
 
+def act(client: TestClient, path: str, **fields: str) -> Any:
+    """Sends a form with the token that it brings along."""
+    return send_form(client, path, {"form_token": form_token(client), **fields})
+
+
 def log_in(client: TestClient, token: str, **fields: str) -> Any:
     return send_form(client, "/login", {"token": token, **fields})

@@ -1,7 +1,9 @@
 """A job submitted over HTTP and run to its end, with an operator's own command."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
@@ -9,6 +11,7 @@ from sqlalchemy import Engine
 from db.jobs.job_store import JobStore
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
+from jobs.queue.service_settings import ServiceSettings
 from jobs.specification.specification import specification_from_document
 from sampler.bench.settings import Settings
 from sampler.common.documents import parse_toml
@@ -33,6 +36,11 @@ def register(
     assert SECRET in text
     path.write_text(text)
     return folder
+
+
+def serve(served: Callable[..., TestClient], folder: Path, **how: Any) -> TestClient:
+    """A client of a service that has the workload; ``how`` is as of ``register``."""
+    return served(ServiceSettings(workloads_dir=register(folder / "workloads", **how)))
 
 
 def body(*, trials: int = 24) -> dict[str, object]:

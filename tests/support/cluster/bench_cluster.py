@@ -15,7 +15,7 @@ from pathlib import Path
 from tests.support import inherited, unused_port
 from tests.support.cli.launched import ROCKTUNE, Launch, forked
 from tests.support.jobs.service_desk import ServiceProcess, wait_until
-from tests.support.sampler.codec_space import SPACE
+from tests.support.sampler.codec_space import SPACE, write_command
 
 # Each run says when it begins and ends, on which host, and by which process. While a file `hold`
 # is there it goes on, so that a test can break things in its middle.
@@ -148,15 +148,8 @@ class BenchCluster:
 
     def workload(self) -> Path:
         """The workload's file; the same text for the same benchmark."""
-        program = self.folder / "bench.sh"
-        program.write_text(SCRIPT.format(folder=self.folder, seconds=self.seconds))
-        program.chmod(0o755)
-        path = self.folder / "workload.toml"
-        path.write_text(
-            f'name = "held"\n[command]\nargv = ["{program}", "{{configuration}}"]\n'
-            "timeout_seconds = 120\n"
-        )
-        return path
+        script = SCRIPT.format(folder=self.folder, seconds=self.seconds)
+        return write_command(self.folder, script, "held", timeout=120)
 
     def space(self) -> Path:
         path = self.folder / "space.toml"

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.support.sampler.codec_space import write_command
+
 # The background sleep outlives a killed run by far: whoever measures next there must end it. The
 # rate is unique to the run, so a stored result can be traced to it.
 _SCRIPT = """\
@@ -48,15 +50,8 @@ class FaultBench:
     folder: Path
 
     def workload(self) -> Path:
-        program = self.folder / "bench.sh"
-        program.write_text(_SCRIPT.format(folder=self.folder))
-        program.chmod(0o755)
-        path = self.folder / "workload.toml"
-        path.write_text(
-            f'name = "struck"\n[command]\nargv = ["{program}", "{{configuration}}"]\n'
-            "timeout_seconds = 300\n"
-        )
-        return path
+        script = _SCRIPT.format(folder=self.folder)
+        return write_command(self.folder, script, "struck", timeout=300)
 
     def takes(self, least: int, most: int) -> None:
         """How many milliseconds a run takes from now on."""

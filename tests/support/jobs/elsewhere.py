@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from random import Random
 from typing import Any
@@ -45,7 +45,13 @@ def measured(trial: Trial) -> ReportedTrial:
     )
 
 
-def run_to_the_end(jobs: ExternalJobs, job_id: int, *, count: int = 4) -> list[Trial]:
+def run_to_the_end(
+    jobs: ExternalJobs,
+    job_id: int,
+    *,
+    count: int = 4,
+    told: Callable[[Trial], ReportedTrial] = measured,
+) -> list[Trial]:
     """Asks and tells until the job is complete; what was handed out."""
     handed: list[Trial] = []
     for _ in range(1000):
@@ -57,7 +63,7 @@ def run_to_the_end(jobs: ExternalJobs, job_id: int, *, count: int = 4) -> list[T
         if asked.complete:
             return handed
         for trial in asked.trials:
-            jobs.tell(job_id, [measured(trial)])
+            jobs.tell(job_id, [told(trial)])
     raise AssertionError("the job does not end")
 
 

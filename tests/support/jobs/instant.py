@@ -6,7 +6,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+from jobs.specification.named_files import specify
+from jobs.specification.specification import Specification
 from optimizer.run.planning import RunProgress
 from optimizer.run.ports import Unwatched
 from optimizer.trials.trial import Phase, Trial
@@ -65,6 +68,12 @@ def write_workload(
         "timeout_seconds = 60\n"
     )
     return path
+
+
+def codec_job(folder: Path, workload: Path, **asked: Any) -> Specification:
+    """A job of a dozen random codecs, for which a workload is measured."""
+    usual = {"objective": "waf", "strategy": "random", "trials": 12}
+    return specify(workload=str(workload), space=str(write_space(folder)), **usual | asked)
 
 
 class Watcher(Unwatched):

@@ -15,12 +15,12 @@ from db.jobs.job_store import JobStore
 from db.schema.job_row import JobRow, JobState
 from jobs import worker
 from jobs.queue.lifecycle import WAITS
-from jobs.specification.named_files import specify
 from jobs.worker import Worker
 from sampler.bench.outcome import TrialState
 from sampler.bench.settings import Settings
-from tests.support.jobs.instant import write_space
+from tests.support.jobs.instant import codec_job
 from tests.support.jobs.service_desk import wait_until
+from tests.support.sampler.codec_space import write_command
 
 # A run adds its number to `record`. While `hold` is there it waits, and ends when that is gone.
 SCRIPT = """\
@@ -51,18 +51,9 @@ class Scene:
         return self.folder / "hold"
 
     def submit(self, *, trials: int = 12, priority: int = 0, program: str = "bench.sh") -> int:
-        path = self.folder / program
-        path.write_text(SCRIPT.format(folder=self.folder))
-        path.chmod(0o755)
-        workload = self.folder / "workload.toml"
-        workload.write_text(
-            f'name = "held"\n[command]\nargv = ["{path}", "{{configuration}}"]\n'
-            "timeout_seconds = 60\n"
-        )
-        specification = specify(
-            workload=str(workload), space=str(write_space(self.folder)), objective="waf",
-            strategy="random", trials=trials,
-        )  # fmt: skip
+        script = SCRIPT.format(folder=self.folder)
+        workload = write_command(self.folder, script, "held", program=program)
+        specification = codec_job(self.folder, workload, trials=trials)
         job, new = enqueue_job(
             self.engine,
             specification.document(),

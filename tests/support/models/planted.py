@@ -7,7 +7,14 @@ import pytest
 from numpy.typing import NDArray
 
 from models.anova import group_labels
+from models.gaussian_process.process import KernelInputs
 from models.random_forest import FeatureMatrix
+
+
+def ranges(points: NDArray[np.float64]) -> KernelInputs:
+    """Settings of parameters that are all ranges, at points of the cube, one a row."""
+    return KernelInputs(np.zeros(points.shape, dtype=np.int64), points)
+
 
 LEVELS = ("red", "green", "blue", "grey")
 
