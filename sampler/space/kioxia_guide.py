@@ -367,9 +367,8 @@ def rocksdb_values(guide: Guide) -> dict[str, Value]:
     return {
         **{name: tuned[name] for name in _OF_SAME_NAME},
         "max_bytes_for_level_multiplier": float(MULTIPLIER),
-        "num_levels": max(
-            7, len(guide.levels) + 1
-        ),  # level 0 counts, and unused ones cost nothing
+        # Level 0 counts, and unused ones cost nothing.
+        "num_levels": max(7, len(guide.levels) + 1),
         "level_compaction_dynamic_level_bytes": True,
         "compaction_style": "level",
         "compression_type": "none",
