@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
@@ -111,7 +111,9 @@ def verdicts(
 
 def by_intervals(rows: Sequence[Traded], objective: Objective = PAPER) -> list[Traded]:
     """The same rows marked by each metric's own 95% interval, as until 2026-11-28."""
-    return traded(objective, {r.metric: replace(r.change, p_adjusted=None) for r in rows})
+    return traded(
+        objective, {r.metric: r.change.model_copy(update={"p_adjusted": None}) for r in rows}
+    )
 
 
 def by_largest_t(found: Sequence[Pair]) -> set[str]:
