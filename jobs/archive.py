@@ -209,7 +209,10 @@ def _require_documents(documents: object) -> None:
             raise ValueError(f"its document {name!r} has no valid {part!r}")
         storable(body, name)
     if PRIOR in documents:
-        Prior.from_document(documents[PRIOR])
+        try:
+            Prior.from_document(documents[PRIOR])
+        except InputError as error:
+            raise ValueError(str(error)) from None
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from optimizer.objective.objective import Objective
+from sampler.common.documents import read_document
 from sampler.rocksdb.parameters import Value
 from sampler.space.latent import Point, decode, encode
 from sampler.space.space import Configuration, Space, digest, memory_bytes
@@ -73,8 +74,12 @@ class Prior:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Prior:
-        """The inverse of ``document``."""
-        return TypeAdapter(cls).validate_python(document)
+        """The inverse of ``document``.
+
+        Raises:
+            InputError: A field is missing or of the wrong type; InputErrors: several are.
+        """
+        return read_document(TypeAdapter(cls), document, "prior", toml=False)
 
 
 def _whole(given: object) -> object:

@@ -146,7 +146,7 @@ def running_prometheus(url: str, folder: Path) -> Iterator[str]:
 def asked(url: str, path: str) -> Any:
     """What Prometheus answers, or nothing as long as it does not listen."""
     try:
-        answer = httpx2.get(f"{url}/api/v1/{path}")
+        answer = httpx2.get(f"{url}/api/v1/{path}", timeout=60)
     except httpx2.ConnectError:
         return None
     return answer.json()["data"] if answer.status_code == 200 else None

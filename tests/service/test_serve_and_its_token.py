@@ -26,7 +26,7 @@ def serve(desk: ServiceDesk) -> str:
     with desk.running("serve", "--no-worker", "--port", "0") as server:
         url = server.address()
         assert desk.call("GET", f"{url}/v1/jobs") == {"jobs": [], "next": None}
-        assert httpx2.get(f"{url}/v1/jobs").status_code == 401
+        assert httpx2.get(f"{url}/v1/jobs", timeout=60).status_code == 401
         server.stop()
         return server.log.read_text()
 
@@ -64,5 +64,8 @@ def test_where_no_token_can_be_kept_those_that_were_made_go_on_working(tmp_path:
     engine.dispose()
     with desk.running("serve", "--no-worker", "--port", "0") as server:
         headers = {"Authorization": f"Bearer {token}"}
-        assert httpx2.get(f"{server.address()}/v1/jobs", headers=headers).status_code == 200
+        assert (
+            httpx2.get(f"{server.address()}/v1/jobs", headers=headers, timeout=60).status_code
+            == 200
+        )
         assert server.said("the server has no token of its own") is not None

@@ -31,7 +31,7 @@ def test_the_log_of_a_server_at_debug_holds_no_secret(
     shown: list[str] = []
     with (
         real_server(database_url, tmp_path, ROCKTUNE_LOG_LEVEL="debug") as server,
-        httpx2.Client(base_url=server, headers=bearer(token)) as client,
+        httpx2.Client(base_url=server, headers=bearer(token), timeout=60) as client,
     ):
         job = client.post("/v1/jobs", json=EXTERNAL, headers={"Idempotency-Key": "k-e-y"})
         for answer in (

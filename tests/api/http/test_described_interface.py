@@ -176,7 +176,9 @@ def test_an_address_that_is_too_long_is_answered_as_described(
     headers = bearer(make_token(engine, "reader", Role.READ))
     asked = path.format(job_id=1) + "?objective=" + "%CF%89" * 20_000
     with real_server(tmp_path / "rocktune.db", tmp_path) as url:
-        described = httpx2.get(f"{url}/openapi.json").json()["paths"][path]["get"]["responses"]
+        described = httpx2.get(f"{url}/openapi.json", timeout=60).json()["paths"][path]["get"][
+            "responses"
+        ]
         connection = HTTPConnection(httpx2.URL(url).netloc.decode())  # httpx2 refuses to send it
         with closing(connection):
             connection.request("GET", asked, headers=headers)

@@ -58,7 +58,7 @@ def test_a_worker_that_sleeps_through_its_turn_writes_nothing_and_waits(scene: S
         with worker_process(scene, "second", other_host=True) as second:
             second.await_said("another worker is running; waiting")
             scene.await_held()
-            sleeper.send(signal.SIGSTOP)
+            scene.freeze(sleeper.send)
             scene.execute(f"UPDATE leader SET expires_at = '{LATE}'")
             second.await_said("another process has the job; waiting")
             scene.execute(f"UPDATE job SET lease_expires_at = '{LATE}'")
@@ -93,7 +93,7 @@ def test_a_replaced_worker_can_be_stopped_while_the_other_is_at_work(scene: Scen
     scene.hold.touch()
     with worker_process(scene) as sleeper:
         scene.await_held()
-        sleeper.send(signal.SIGSTOP)
+        scene.freeze(sleeper.send)
         scene.execute(f"UPDATE leader SET expires_at = '{LATE}'")
         scene.execute(f"UPDATE job SET lease_expires_at = '{LATE}'")
         with worker_process(scene, "second", other_host=True) as second:

@@ -1,8 +1,10 @@
 """Jobs for a worker, and a worker in a thread of the test."""
 
+import signal
+import sqlite3
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,6 +112,26 @@ class Scene:
         result = self.store.result(job)
         assert result is not None
         assert result["trials"]["total"] == trials
+
+    def freeze(self, send: Callable[[signal.Signals], None]) -> None:
+        """Stops a process (SIGSTOP) at a moment at which it holds no lock of the database."""
+        send(signal.SIGSTOP)
+        while self._is_written_to():
+            send(signal.SIGCONT)
+            send(signal.SIGSTOP)
+
+    def _is_written_to(self) -> bool:
+        if self.engine.dialect.name == "postgresql":
+            others = "datname = current_database() AND pid <> pg_backend_pid()"
+            asked = f"SELECT count(*) FROM pg_stat_activity WHERE {others} AND state <> 'idle'"
+            with self.engine.connect() as connection:
+                return bool(connection.exec_driver_sql(asked).scalar_one())
+        with closing(sqlite3.connect(str(self.engine.url.database), timeout=0)) as connection:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                return True
+        return False
 
     def execute(self, statement: str) -> int:
         with self.engine.begin() as connection:
