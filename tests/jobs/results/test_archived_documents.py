@@ -141,8 +141,8 @@ def test_a_job_that_began_with_another_one_keeps_to_it_where_that_one_is_not(
         ({"withdrawn": []}, "its document 'withdrawn' has no valid 'trials'"),
         ({"hosts_set_aside": {}}, "its document 'hosts_set_aside' has no valid 'hosts'"),
         ({"declared_test": {"winner": "7"}}, "its document 'declared_test' has no valid"),
-        ({"prior": {"jobs": [{"job": 3}]}}, r"archive: prior\.jobs\[0\]\.workload: is missing; "),
-        ({"prior": {"jobs": [3]}}, r"not a complete archive: prior\.jobs\[0\]: "),
+        ({"prior": {"jobs": [{"job": 3}]}}, r"archive: prior\.jobs\[1\]\.workload: is missing; "),
+        ({"prior": {"jobs": [3]}}, r"not a complete archive: prior\.jobs\[1\]: "),
         ({"withdrawn": {"trials": [float("nan")]}}, r"withdrawn\.trials\[0\] is nan"),
     ],
 )
