@@ -74,6 +74,7 @@ def test_its_mark_is_found_and_a_signal_ends_it(launch: Launch, tmp_path: Path):
     assert running_with(mark) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("launch", [executed, forked])
 def test_the_command_ends_with_its_own_status(launch: Launch, tmp_path: Path):
     log = tmp_path / "log"

@@ -27,6 +27,7 @@ def beyond_loopback(sockets: set[tuple[str, int]]) -> set[int]:
     return {port for host, port in sockets if not ipaddress.ip_address(host).is_loopback}
 
 
+@pytest.mark.slow
 def test_without_certificates_all_sockets_are_loopback(plain: SmallCluster) -> None:
     for pid, address in (
         (plain.scheduler.process.pid, plain.scheduler_address),
@@ -38,6 +39,7 @@ def test_without_certificates_all_sockets_are_loopback(plain: SmallCluster) -> N
         assert beyond_loopback(sockets) == set()
 
 
+@pytest.mark.slow
 def test_with_certificates_dask_alone_is_reached_from_elsewhere(encrypted: SmallCluster) -> None:
     for pid, address in (
         (encrypted.scheduler.process.pid, encrypted.scheduler_address),

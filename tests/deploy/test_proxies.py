@@ -52,6 +52,7 @@ def test_a_log_in_by_the_form_goes_through_and_its_cookie_is_for_tls_alone(
     assert "; Secure" in answer.headers["set-cookie"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["proxy.example", "10.0.0.0/33", "127.0.0.1,*", "10.0.0.1/8"])
 def test_a_proxy_is_named_by_an_address_or_a_network(
     text: str, monkeypatch: pytest.MonkeyPatch

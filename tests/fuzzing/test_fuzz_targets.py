@@ -65,6 +65,7 @@ def test_seeds_and_what_was_kept_are_read_or_refused(target: str):
     assert any(taken), "none leads beyond the first refusal"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", SERVED)
 def test_what_was_kept_of_requests_is_answered(target: str):
     every = 1 + len(seeds(target)) // SOME
@@ -72,6 +73,7 @@ def test_what_was_kept_of_requests_is_answered(target: str):
     assert any(taken)
 
 
+@pytest.mark.slow
 def test_a_request_reaches_every_route_and_most_take_what_is_shown():
     taken = dict.fromkeys(routes(), False)
     # What deletes a job comes last: another request may have ended it by then.

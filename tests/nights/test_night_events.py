@@ -85,6 +85,7 @@ def night(engine: Engine, number: int, waf: float) -> int:
     return keep_night(engine, found, number, state=BatchState.RUNNING)[0]
 
 
+@pytest.mark.slow
 def test_a_regression_is_told_when_it_is_found_and_when_it_is_gone(
     database: Engine, told: Any
 ) -> None:

@@ -3,6 +3,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from tests.support import ROOT
 
 # In pieces, so that this file does not hold what it looks for.
@@ -17,6 +19,7 @@ def files() -> Iterator[Path]:
         yield from (Path(folder, name) for name in names if not name.startswith(".coverage"))
 
 
+@pytest.mark.slow
 def test_no_file_names_where_packages_come_from() -> None:
     named = [
         str(path.relative_to(ROOT))

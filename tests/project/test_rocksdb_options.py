@@ -77,6 +77,7 @@ def test_an_unknown_option_is_a_row_and_other_defaults_and_missing_keys_are_name
     assert len(missing) < len(option_facts())
 
 
+@pytest.mark.slow
 def test_a_folder_without_headers_is_one_line(tmp_path: Path) -> None:
     status, lines = run(tmp_path)
     assert status == 2 and len(lines) == 1 and "rocksdb/options.h" in lines[0]

@@ -65,6 +65,7 @@ HOSTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_without_a_token_nobody_is_answered_by_whatever_name(nobody: TestClient) -> None:
     for host in HOSTS:
         answer = nobody.get("/v1/jobs", headers={"Host": host.encode()})

@@ -144,6 +144,7 @@ def app(database: Engine) -> FastAPI:
     return make_app(database, ServiceSettings(rate_limit="100000/second"))
 
 
+@pytest.mark.slow
 def test_every_route_has_a_rule_and_every_rule_a_route(app: FastAPI) -> None:
     assert sorted(routes_of(app)) == sorted(RULES)
     described = app.openapi()["paths"]

@@ -98,6 +98,7 @@ def test_every_operation_has_a_name_of_its_own_and_says_what_it_is(app: FastAPI)
         assert operation["operationId"].replace("_", "").isalpha()
 
 
+@pytest.mark.slow
 def test_a_strict_validator_takes_the_description(app: FastAPI) -> None:
     described = app.openapi()
     assert described["openapi"].startswith("3.1")
@@ -112,6 +113,7 @@ def test_a_strict_validator_takes_the_description(app: FastAPI) -> None:
         OpenAPIV31SpecValidator(broken).validate()
 
 
+@pytest.mark.slow
 def test_every_error_is_described_as_a_problem(app: FastAPI) -> None:
     for operation in operations(app):
         errors = {status for status in operation["responses"] if status >= "4"}

@@ -208,6 +208,7 @@ def test_a_place_that_is_none_is_a_problem_and_no_redirect(anyone: TestClient, p
     require_problem(answer)
 
 
+@pytest.mark.slow
 def test_a_method_that_is_none_is_told_those_that_are(anyone: TestClient) -> None:
     for path, methods in (
         ("/v1/jobs", "GET, POST"), ("/v1/jobs/1", "DELETE, GET"), ("/v1/jobs/1/cancel", "POST")

@@ -38,6 +38,7 @@ def client(database: Engine) -> TestClient:
     return stranger(make_app(database, ServiceSettings(most_body_bytes=2000)))
 
 
+@pytest.mark.slow
 def test_who_is_logged_in_keeps_the_navigation(client: TestClient, reader: str) -> None:
     for path, status in (
         ("/nowhere", 404),

@@ -17,6 +17,7 @@ def said(schema: dict[str, Any]) -> str:
     return "".join(word.text for word in holds(schema))
 
 
+@pytest.mark.slow
 def test_every_request_and_shape_is_told_once(client: TestClient) -> None:
     described = client.get("/openapi.json").json()
     text = unescape(see(client, "/docs").text)
@@ -33,6 +34,7 @@ def test_every_request_and_shape_is_told_once(client: TestClient) -> None:
     assert linked and linked <= set(ids), "no link leads nowhere"
 
 
+@pytest.mark.slow
 def test_it_asks_nobody_else(client: TestClient) -> None:
     page = see(client, "/docs")
     assert page.status_code == 200

@@ -45,6 +45,7 @@ def chart(client: TestClient, name: str) -> dict[str, Any]:
     return {each["name"]: each["figure"] for each in found}[name]  # type: ignore[no-any-return]
 
 
+@pytest.mark.slow
 def test_the_best_of_the_plots_is_that_of_the_job(client: TestClient, database: Engine) -> None:
     submit(client, LIMITED)
     assert client.get("/v1/jobs/1/charts").json() == {"charts": []}
@@ -126,6 +127,7 @@ def baseline_runs(database: Engine) -> list[Trial]:
     return [t for t in JobStore(database).trials(1) if t.purpose is Purpose.BASELINE and t.done]
 
 
+@pytest.mark.slow
 def test_the_baseline_is_summed_up_when_it_has_a_new_run(
     client: TestClient, database: Engine
 ) -> None:

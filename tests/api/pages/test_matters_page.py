@@ -112,6 +112,7 @@ def test_what_needs_the_trials_comes_by_and_by(client: TestClient, database: Eng
     assert sum(c["share"] for c in of_waf) <= 1 + 1e-9
 
 
+@pytest.mark.slow
 def test_a_job_that_has_not_come_so_far_says_what_is_missing(
     client: TestClient, database: Engine
 ) -> None:
@@ -167,6 +168,7 @@ def test_few_draws_test_nothing_and_say_what_they_could_have_seen(
     assert "minimum detectable effect" in told
 
 
+@pytest.mark.slow
 def test_where_nothing_was_learned_that_is_said(client: TestClient, database: Engine) -> None:
     finished = proved()
     rows = [{**row, "importance": {}, "anova": {}} for row in finished.result["parameters"]]

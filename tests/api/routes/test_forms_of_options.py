@@ -29,6 +29,7 @@ def best(name: str) -> str:
     return str(proved().result["best"]["configuration"][name])
 
 
+@pytest.mark.slow
 def test_each_form_is_a_file_of_its_own_kind(client: TestClient, job: int) -> None:
     names = set()
     for form in FORMS:

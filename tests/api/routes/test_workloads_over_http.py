@@ -60,6 +60,7 @@ def test_one_is_kept_and_shown_with_all_that_came_with_it(client: TestClient) ->
     assert "workload" not in shown["profile"], "a path of somebody's machine"
 
 
+@pytest.mark.slow
 def test_all_are_listed_those_that_were_sent_last(
     served: Callable[..., TestClient], tmp_path: Path
 ) -> None:

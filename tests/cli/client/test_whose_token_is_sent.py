@@ -53,6 +53,7 @@ def test_what_is_set_goes_before_the_file(client: Client, kept: str) -> None:
     assert [each.headers["Authorization"] for each in served.asked] == ["Bearer rt_of_mine"]
 
 
+@pytest.mark.slow
 def test_the_file_s_token_goes_to_this_machine_alone(client: Client, kept: str) -> None:
     """All that leaves this machine comes by a proxy here; what stays on it must not."""
     with stub(no_jobs) as proxy:

@@ -125,6 +125,7 @@ def test_a_row_of_a_batch_has_one_fitness():
     assert said.split() == ["load", "96", "872", "561", "to", "1183", "yes", "load"]
 
 
+@pytest.mark.slow
 def test_the_last_lines_are_the_next_steps(finished: JobOutcome):
     of_earlier_version = printed(finished).partition("\nWhat to do next\n")[2].lstrip()
     assert of_earlier_version.startswith("Set in your program what no OPTIONS file holds.")

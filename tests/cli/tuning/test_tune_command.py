@@ -96,6 +96,7 @@ def test_however_few_minutes_there_are_candidates_are_measured(desk: Desk, here:
 
 
 class TestResume:
+    @pytest.mark.slow
     def test_of_a_done_job_prints_it_again(
         self, desk: Desk, here: Here, capfd: pytest.CaptureFixture[str],
         monkeypatch: pytest.MonkeyPatch,

@@ -53,6 +53,7 @@ def test_a_result_of_an_earlier_version_is_shown_without_it():
     assert "Nothing was proven better" in said and "Minimum detectable" not in said
 
 
+@pytest.mark.slow
 def test_a_job_is_planned_for_the_change_and_says_so(
     desk: Desk, here: Here, capfd: pytest.CaptureFixture[str]
 ):

@@ -52,6 +52,7 @@ def test_marks_that_are_always_reached_switch_compaction_off(tmp_path: Path) -> 
     assert plot.curves[1].points[-1][0] == pytest.approx(run.loaded.seconds, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_duty_on_a_full_disk_never_compacts_again(tmp_path: Path) -> None:
     found = loaded(tmp_path / "db", asked("duty", full=0.01))
     assert found.flips >= 1

@@ -214,6 +214,7 @@ class TestAllOrNothing:
 
 
 class TestCost:
+    @pytest.mark.slow
     def test_of_telling_does_not_grow_with_the_job(self, jobs: ExternalJobs, database: Engine):
         def told_one(given: int) -> list[str]:
             job_id = submit_external(database)

@@ -116,6 +116,7 @@ class TestAWholeJob:
 
 
 class TestSeveralProcesses:
+    @pytest.mark.slow
     def test_in_turn_see_what_the_others_did(
         self, jobs: ExternalJobs, store: JobStore, database: Engine, other: Engine
     ):

@@ -39,6 +39,7 @@ def test_changes_are_found_as_soon_as_stated(
     assert 0.9 < np.median(found.sizes) < 1.3
 
 
+@pytest.mark.slow
 def test_the_simulation_judges_as_the_product_does() -> None:
     values = SIGMA * draw("normal", (10, 8, 40), np.random.default_rng(14))
     values[::2, 0, 25:] += 4 * SIGMA

@@ -72,6 +72,7 @@ def test_forests_of_few_draws_are_shown_only_if_they_say_anything(guided: JobOut
     assert "One random forest per metric" in enough
 
 
+@pytest.mark.slow
 def test_the_terminal_tells_what_matters_by_the_models(guided: JobOutcome):
     page = Console(record=True, width=200, file=io.StringIO())
     print_outcome(page, guided.result)

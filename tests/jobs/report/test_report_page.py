@@ -219,6 +219,7 @@ class TestOtherJobs:
         assert "Baseline versus best candidate" in page.text
         assert "How to use the file" not in page.text
 
+    @pytest.mark.slow
     def test_all_measured_the_same(self):
         page = read(finished_job(24, bench=PretendBench(flat), strategy="random"))
         assert plots(page)
@@ -306,6 +307,7 @@ class TestLimits:
     def limited(self, *limits: Limit) -> JobOutcome:
         return finished_job(24, objective=replace(self.OBJECTIVE, limits=limits))
 
+    @pytest.mark.slow
     def test_are_listed_with_bound_value_and_runs(self):
         finished = self.limited(*self.OBJECTIVE.limits)
         page = " ".join(read(finished).text.split())

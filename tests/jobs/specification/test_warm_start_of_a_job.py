@@ -79,6 +79,7 @@ def test_what_was_taken_stays_whatever_becomes_of_the_store(bench: Bench) -> Non
     assert bench.store.recall(job_id, DOCUMENT) == before
 
 
+@pytest.mark.slow
 @pytest.mark.one_database
 def test_only_what_is_similar_was_measured_here_and_is_enough(bench: Bench) -> None:
     bench.done(trials=12)  # too few configurations

@@ -77,6 +77,7 @@ def test_what_is_not_finite_is_refused(wrong: float):
         lower_factor(matrix)
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(
     rows=st.integers(4, 24),

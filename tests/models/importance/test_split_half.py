@@ -50,6 +50,7 @@ def test_what_is_constant_teaches_nothing(planted):
     assert halves(planted, np.arange(19)).overlap.tolist() == [0] * 6  # 9 a half: too few to learn
 
 
+@pytest.mark.slow
 def test_the_seed_decides(planted):
     def taus(seed):
         return halves(planted, np.arange(60), seed=seed).kendall_tau.tolist()

@@ -138,6 +138,7 @@ class TestFindingDrift:
         low, high = stats.binom.interval(0.999, 300, 0.05)
         assert low <= alarms <= high
 
+    @pytest.mark.slow
     def test_of_thousands_of_runs_is_as_likely_as_by_shuffling(self):
         rng = np.random.default_rng(13)
         # Clocks now and then stand out by far: the limit must hold for them too.

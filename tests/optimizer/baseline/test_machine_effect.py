@@ -65,6 +65,7 @@ def scatter_left(machine: Machine, repeats: int, jobs: int = 150) -> float:
     return math.sqrt(np.mean(left) / np.mean(raw))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("repeats", [3, 8])
 def test_where_the_state_explains_nothing_the_scatter_does_not_grow(repeats):
     assert scatter_left(Machine(0.0, 0.0), repeats, jobs=400) <= 1.01
@@ -75,6 +76,7 @@ def test_sixteen_repeats_take_most_of_what_the_state_explains():
     assert scatter_left(explained, 16) < 0.65
 
 
+@pytest.mark.slow
 def test_more_repeats_take_more():
     assert scatter_left(Machine(), 16) < scatter_left(Machine(), 6) < 0.9
 

@@ -202,6 +202,7 @@ def only(pairs: list[Pair], name: str) -> list[Pair]:
 
 
 class TestBySimulation:
+    @pytest.mark.slow
     @pytest.mark.parametrize("pairs", [3, 8])
     def test_noise_alone_is_seldom_called_better(self, pairs: int):
         rng = np.random.default_rng([21, pairs])
@@ -211,6 +212,7 @@ class TestBySimulation:
         assert confirmed <= stats.binom.ppf(0.99, 500, ALPHA)
         assert confirmed > 0  # a test that never passes would be no test
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("pairs", [8, 60])
     def test_noise_of_a_fifth_in_a_rate_is_seldom_called_better(self, pairs: int):
         """With 60 pairs the mean of the ratios would be called better in 13%."""

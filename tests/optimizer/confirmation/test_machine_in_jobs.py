@@ -102,6 +102,7 @@ def test_raw_figures_are_kept():
 
 
 class TestProof:
+    @pytest.mark.slow
     def test_the_declared_test_says_by_what_clocks_are_corrected(self):
         declared = ran(1).log.documents["declared_test"]
         assert declared["clocks"] == (
@@ -113,6 +114,7 @@ class TestProof:
         blind = ran(1, tells=False).log.documents["declared_test"]
         assert not {"clocks", "machine"} & blind.keys()
 
+    @pytest.mark.slow
     def test_its_runs_teach_nothing(self):
         job = ran(1)
         other = {
@@ -163,6 +165,7 @@ class TestProof:
         assert stats.binomtest(held, 150, 1 - 2 * most, "less").pvalue > 0.001
         assert np.median(narrower) < 0.95
 
+    @pytest.mark.slow
     def test_a_winner_that_changes_the_state_is_judged_by_raw_clocks(self):
         for mine, blind in proofs(20, 0.5, 0.04):
             assert (mine.p, mine.low, mine.high) == (blind.p, blind.low, blind.high)
@@ -199,6 +202,7 @@ def proofs(count: int, moves: float, noise: float) -> Iterator[tuple[Verdict, Ve
 
 
 class TestResumed:
+    @pytest.mark.slow
     @pytest.mark.parametrize(("strategy", "length"), [("guided", 33), ("genetic", 45)])
     def test_it_measures_what_it_would_have_measured(self, strategy, length):
         whole = ran(3, strategy)

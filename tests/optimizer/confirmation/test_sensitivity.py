@@ -70,6 +70,7 @@ class TestInTheResult:
         conclusion = job_of(problem, 24, PretendBench(flat, **bench)).run()
         return conclusion, job_result(conclusion, job={}, environment={}).document()
 
+    @pytest.mark.slow
     def test_stands_where_nothing_was_proven_better(self):
         conclusion, document = self.document(noise=0.05, seed=1)
         assert document["best"] is None

@@ -151,6 +151,7 @@ class TestWhatTheModelsAreTaught:
         assert taught["targets"]["rate"][0] == 0.0
         assert taught["targets"].keys() == {"rate"} and taught["seed"] == 31
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("taught")
     def test_facts_of_the_load_are_among_the_parameters(self):
         problem = problem_of("random", space=load_space("paper"), objective="waf")

@@ -97,6 +97,7 @@ def test_the_doubt_is_that_of_the_trials(found: Explanation):
     assert loud.predicted.high - loud.predicted.low > 4 * (quiet.high - quiet.low)
 
 
+@pytest.mark.slow
 def test_what_only_the_winner_has_moved_gets_what_the_others_leave():
     """No draw tells what `inert` does, but the winner is better than all the others explain."""
 

@@ -68,6 +68,7 @@ def test_failed_configurations_do_not_count():
     assert (withheld_from(history) or {})["configurations"] == 9
 
 
+@pytest.mark.slow
 def test_each_change_of_the_winner_takes_a_configuration():
     """Of 24 changes 23 configurations cannot tell one from another."""
     names = [f"x{place}" for place in range(24)]

@@ -96,6 +96,7 @@ def test_too_few_trials_tell_nothing(trials: list[Trial]):
     assert (document["ranked_by"], document["models"]) == ("forests", {})
 
 
+@pytest.mark.slow
 def test_only_what_moved_has_effects():
     problem = problem_of("guided", over=("x", "codec"))
     job = job_of(problem, 30, PretendBench(noise=0.02))
@@ -108,6 +109,7 @@ def test_only_what_moved_has_effects():
     assert row["y"]["share"] == 0 and row["y"]["gain"] is None
 
 
+@pytest.mark.slow
 def test_what_draws_move_has_effects_though_no_search_moves_it(trials: list[Trial]):
     problem = problem_of("genetic", over=("x", "codec"))
     document = parameter_ranking(Evaluation(problem, History(trials))).document()
@@ -142,11 +144,13 @@ class TestTheDocument:
             wanted += total / total.sum() / len(document["shown_first"])
         assert [row["share"] for row in rows] == pytest.approx(wanted.tolist())
 
+    @pytest.mark.slow
     def test_few_draws_test_nothing_and_say_what_they_could_have_seen(self, document, trials):
         power = document["anova_power"]
         assert power["draws"] == len(candidates(trials, Phase.SAMPLE)) < power["least"] == 30
         assert 0.2 < power["smallest_share"] < 1
 
+    @pytest.mark.slow
     def test_draws_alone_are_ranked_in_the_same_way(self, trials: list[Trial]):
         drawn = [replace(t, phase=Phase.SAMPLE) if t.purpose is Purpose.CANDIDATE else t
                  for t in trials]  # fmt: skip
@@ -156,6 +160,7 @@ class TestTheDocument:
         assert document["anova_power"]["draws"] > 30
 
 
+@pytest.mark.slow
 def test_the_ranking_that_is_kept_grows_with_the_search():
     job = job_of(problem_of("guided"), 30, PretendBench(noise=0.02))
     kept = []

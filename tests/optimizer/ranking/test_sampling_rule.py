@@ -134,6 +134,7 @@ class TestInAJob:
         same = PretendBench(lambda _: {"waf": 3.0, "time": 10.0, "rate": 1e5})
         assert draws_of(AskingRunner(problem(), 200, same)) == planned(200)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "search", [{"over": ("p01", "p02")}, {"top": 30}, {"top": 31}, {"samples": 100}]
     )
@@ -198,6 +199,7 @@ class TestWhatItRestsOn:
             beside.put(history[number])
         assert checkpoint_at(Evaluation(whole.problem, beside), 48) == expected
 
+    @pytest.mark.slow
     def test_a_look_depends_on_nothing_that_comes_later(self, whole):
         trials = whole.log.trials()
         history = History(trials)
@@ -275,6 +277,7 @@ class TestWhatIsTold:
         assert sampling["why"] == f"all {sampling['planned']} sampled configurations were measured"
         assert whys[Phase.RANK].endswith("sampled configurations were measured")
 
+    @pytest.mark.slow
     def test_a_strategy_that_does_not_rank_has_nothing_to_tell(self):
         assert self.ran(24, strategy="lhs")[0] is None
         assert self.ran(24, samples=1000)[0] is None

@@ -35,6 +35,7 @@ def test_results_of_the_last_release_are_read_and_written_as_they_were():
         assert result.starting_point is None and result.verdict is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["genetic", "greedy"])
 def test_todays_results_are_read_and_written_as_they_were(strategy: str):
     finished = proved(strategy)

@@ -162,6 +162,7 @@ def noisy() -> PretendBench:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_killed_job_goes_on_as_if_nothing_had_happened():
     done = job(noisy())
     done.run()

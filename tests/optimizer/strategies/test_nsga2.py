@@ -116,6 +116,7 @@ class TestChildren:
         assert children(ended, seed=1) != children(ended, seed=2)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_ranking", "unranked", "unsimplified")
 def test_the_search_begins_with_a_whole_population():
     job = job_of(problem_of("nsga2"), 96, PretendBench())

@@ -125,6 +125,7 @@ def test_no_more_than_a_tenth_of_what_is_explored_measures_again(monkeypatch: py
     assert len(replicated(explored)) == len(explored) // 10 == 2
 
 
+@pytest.mark.slow
 def test_what_was_given_and_does_not_fit_the_memory_is_not_measured():
     trials, number = lucky(searching())
     given = [replace(t, given=True, point=None) if t.number == number else t for t in trials]

@@ -131,6 +131,7 @@ print(pathlib.Path("worked").exists())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("told", [True, False], ids=["done", "not done"])
 @pytest.mark.parametrize("pause", [0, 0.0001], ids=["runs", "sleeps and wakes"])
 def test_a_process_is_not_at_rest_while_a_thread_of_it_works(
@@ -244,6 +245,7 @@ def test_no_descriptor_is_left_behind(spawn: Spawn):
     assert set(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
 
 
+@pytest.mark.slow
 def test_cpu_seconds_and_peak_memory_are_the_command_s_own(spawn: Spawn):
     pages = "import time; kept = bytearray(50_000_000); "
     busy = "end = time.process_time() + 0.6\nwhile time.process_time() < end: pass"

@@ -71,6 +71,7 @@ def probe_of(watching: Conditions) -> psutil.Process:
     return psutil.Process(watching._probe.pid)
 
 
+@pytest.mark.slow
 def test_a_command_benchmark_is_told_both_after_its_own_metrics(run: Run):
     outcome = run()
     assert list(outcome.metrics) == ["x", *MACHINE]
@@ -79,6 +80,7 @@ def test_a_command_benchmark_is_told_both_after_its_own_metrics(run: Run):
     assert probes() == []
 
 
+@pytest.mark.slow
 def test_what_a_benchmark_prints_itself_stands(run: Run):
     printed = {SPEED: 7.0, "x": 1.0, OTHERS: 0.5}
     assert run(metrics=printed).metrics == printed
@@ -114,6 +116,7 @@ def test_where_there_is_no_interpreter_no_probe_is_started(
     assert SPEED not in watching.end()
 
 
+@pytest.mark.slow
 def test_counters_that_are_not_known_cost_a_reading_and_no_trial(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ):
@@ -241,6 +244,7 @@ def test_a_killed_controller_leaves_no_probe(by: str, bench_folder: Path):
     assert list(bench_folder.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_neighbours_processor_time_is_others(run: Run):
     busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:
@@ -255,6 +259,7 @@ def test_a_neighbours_processor_time_is_others(run: Run):
     assert outcome.metrics[OTHERS] > 0.5 * used
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("crowd", [1, 6])
 def test_a_busy_neighbour_counts_as_one_processor_whatever_it_gets(crowd: int):
     cpus = len(os.sched_getaffinity(0))

@@ -218,6 +218,7 @@ def test_tables_and_blob_files_are_counted_once_however_often_they_are_listed():
     assert parse_output(listed + listed).live_bytes == parse_output(listed).live_bytes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(REAL))
 def test_output_cut_off_anywhere_gives_figures_of_the_whole_or_none(name: str):
     whole = parse_output(REAL[name])

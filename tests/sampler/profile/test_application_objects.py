@@ -50,6 +50,7 @@ def profile_text(folder: Path) -> str:
     return text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ASKED)
 def test_the_filter_that_the_program_asked_for_stands_in_the_file(name: str):
     profile = read_profile(APPLICATIONS / name)

@@ -147,6 +147,7 @@ def test_a_family_is_known_from_the_moment_at_which_all_its_tables_are() -> None
     assert not taken(begun, flush(5, 110, 100), whole, others).accounted("default")
 
 
+@pytest.mark.slow
 def test_a_long_history_keeps_its_sums() -> None:
     events = taken(BEGIN, *(flush(number, 10, 10) for number in range(5, 7_005)))
     history = events.history("default", events.openings[0])

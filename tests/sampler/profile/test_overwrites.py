@@ -14,6 +14,7 @@ def distinct(keys: np.ndarray) -> int:
     return len(np.unique(keys))
 
 
+@pytest.mark.slow
 @given(st.integers(2_000, 400_000), st.integers(2, 30), st.integers(0, 9))
 def test_uniform_puts(space: int, flushes: int, seed: int) -> None:
     random, each = np.random.default_rng(seed), 5_000
@@ -29,6 +30,7 @@ def test_uniform_puts(space: int, flushes: int, seed: int) -> None:
     assert found.live_keys == pytest.approx(live, rel=0.06)
 
 
+@pytest.mark.slow
 @given(st.floats(0.0, 0.6), st.integers(0, 9))
 def test_puts_and_deletes_of_the_same_keys(deletes: float, seed: int) -> None:
     random, space, each, flushes = np.random.default_rng(seed), 30_000, 5_000, 20

@@ -124,6 +124,7 @@ def test_sequence_numbers_tell_how_much_a_recovery_flushed() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_five_families_of_which_one_has_blobs(read: Read) -> None:
     folder = CASES / "69-five-families-with-blobs"
     truth = json.loads((folder / "truth.json").read_text())["truth"]

@@ -30,6 +30,7 @@ def log(tmp_path: Path) -> Path:
     return tmp_path / "LOG"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
@@ -113,6 +114,7 @@ def test_an_options_file_that_cannot_be_read_gives_way_to_an_older_one(log: Path
     assert told[0].startswith("OPTIONS-000009: line 1 is not key=value in a section")
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.integers(0, len(SAMPLE)), st.binary(max_size=40))
 def test_a_log_that_is_cut_or_spoilt_anywhere_is_read_or_refused(

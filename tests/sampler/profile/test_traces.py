@@ -128,6 +128,7 @@ def zipf(tmp_path: Path, steepness: int = 4) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steepness", [4, 8])
 def test_what_does_not_fit_in_memory_is_a_sample_that_tells_nearly_the_same(
     tmp_path: Path, request: pytest.FixtureRequest, steepness: int
@@ -162,6 +163,7 @@ def bounds(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(reading, f"MOST_{name}", most)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("bounds")
 @pytest.mark.parametrize("families", [1, 60, 900])
 def test_memory_is_bounded_however_many_families_there_are(families: int):
@@ -255,6 +257,7 @@ def names(path: Path) -> list[str]:
     return [family.name for family in read_trace_profile(path).families]
 
 
+@pytest.mark.slow
 def test_families_have_the_names_of_the_log_or_the_options_file_beside_it(tmp_path: Path):
     path = Path(shutil.copy(FAMILIES, tmp_path / "t"))
     assert names(path) == ["default", "id 1", "id 2"]

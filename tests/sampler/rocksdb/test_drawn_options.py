@@ -27,6 +27,7 @@ def test_a_number_is_always_the_same_file():
     assert draw_options(3) != draw_options(3, seed=1)
 
 
+@pytest.mark.slow
 def test_every_option_that_this_rocksdb_takes_is_drawn_or_named_with_a_reason():
     every = [fact.key for fact in option_facts().values() if drawn(fact)]
     assert len(every) > 200

@@ -41,6 +41,7 @@ def test_structures_of_any_depth_survive_being_written_and_read(fields: dict[str
     assert parse_struct(format_struct(fields)) == fields
 
 
+@pytest.mark.slow
 @given(sections, st.lists(st.text(st.characters(min_codepoint=32, max_codepoint=126))))
 def test_files_survive_being_written_and_read(
     given_sections: dict[str, dict[str, str]], comments: list[str]
@@ -51,6 +52,7 @@ def test_files_survive_being_written_and_read(
     assert read == given_sections
 
 
+@pytest.mark.slow
 @given(sections, names, names, plain)
 def test_setting_one_field_of_a_structure_keeps_the_others(
     given_sections: dict[str, dict[str, str]], struct: str, member: str, text: str

@@ -112,6 +112,7 @@ wishes = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(files(), st.data())
 def test_what_is_wanted_is_there_and_every_other_byte_stays(
     file: tuple[str, list[str]], data: st.DataObject
