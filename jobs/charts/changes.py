@@ -10,34 +10,30 @@ from optimizer.explained import Estimate, Explanation, PathStep
 from optimizer.objective.objective import Term
 
 _FARTHEST = 150.0  # percent; an interval that knows nothing would squeeze the others to a line
-Changes = Sequence[tuple[str, Mapping[str, float]]]
-"""(metric, its ``percent``, ``low``, ``high`` against the baseline)."""
 
 
 def changes_chart(
-    rows: Changes, terms: Sequence[Term], detectable: Mapping[str, float]
+    changes: Mapping[str, Change], terms: Sequence[Term], detectable: Mapping[str, float]
 ) -> chart.Chart | None:
-    """The changes with their intervals; None without a row.
+    """The changes by metric with their intervals; None without one.
 
     The objective's terms say which way is better. ``detectable`` is by metric the smallest change
     in percent that the proof would have shown.
     """
-    if not rows:
+    if not changes:
         return None
     minimised = {term.metric: term.direction == "min" for term in terms}
-    shown = {
-        name: Change.model_validate(change).shown for name, change in rows if name in minimised
-    }
+    shown = {name: change.shown for name, change in changes.items() if name in minimised}
     # What is sure, and whether it is for the better.
     sure = {name: (side > 0) != minimised[name] for name, side in shown.items() if side}
     colours = {True: "@accent", False: "@second", None: "@dim"}
     points = [
         _point(row, name, change, colours[sure.get(name)])
-        for row, (name, change) in enumerate(rows)
+        for row, (name, change) in enumerate(changes.items())
     ]
-    names = [name for name, _ in rows]
-    low = min(0.0, *(max(change["low"], -_FARTHEST) for _, change in rows))
-    high = max(0.0, *(min(change["high"], _FARTHEST) for _, change in rows))
+    names = list(changes)
+    low = min(0.0, *(max(change.low, -_FARTHEST) for change in changes.values()))
+    high = max(0.0, *(min(change.high, _FARTHEST) for change in changes.values()))
     room = 0.06 * (high - low) or 1.0
     left, right = low - room, high + room
     # Cut at the plot's edges: a shape beyond them makes the page wider than a phone.
@@ -49,7 +45,7 @@ def changes_chart(
         for row, name in enumerate(names)
         if name in detectable
     ]  # fmt: skip
-    beyond = [n for n, c in rows if c["low"] < -_FARTHEST or c["high"] > _FARTHEST]
+    beyond = [n for n, c in changes.items() if c.low < -_FARTHEST or c.high > _FARTHEST]
     told = {
         how: ", ".join(n for n in names if n in minimised and sure.get(n) is good)
         for how, good in (("better", True), ("worse", False), ("not significant", None))
@@ -68,12 +64,12 @@ def changes_chart(
         y=chart.rows_axis(names),
         shapes=[chart.line_at(0.0, across="x", dash="solid"), *bands],
         more={"showlegend": False},
-        height=110 + 34 * len(rows),
+        height=110 + 34 * len(changes),
     )
 
 
-def _point(row: int, name: str, change: Mapping[str, float], color: str) -> chart.Trace:
-    low, high, percent = change["low"], change["high"], change["percent"]
+def _point(row: int, name: str, change: Change, color: str) -> chart.Trace:
+    low, high, percent = change.low, change.high, change.percent
     return chart.scatter_trace(
         chart.words(name),
         [(percent, row)],

@@ -285,10 +285,10 @@ def _plots(place: int, found: Sequence[CaseChange], runs: Sequence[MeasuredRun])
 
 
 def _differences(place: int, table: CaseChange) -> Chart | None:
-    rows = [(name, row.change.document()) for name, row in table.metrics.items()]
+    changes = {name: row.change for name, row in table.metrics.items()}
     terms = [Term(name, row.better) for name, row in table.metrics.items()]
     could = {name: 100 * row.smallest_change for name, row in table.metrics.items()}
-    chart = changes_chart(rows, terms, could)
+    chart = changes_chart(changes, terms, could)
     if chart is None:
         return None
     against = f"{table.after} against {table.before}"

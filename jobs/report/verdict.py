@@ -164,7 +164,7 @@ def proof_section(result: Result) -> Section:
         + (f" {where}. The other tables and plots show the search." if where else "")
     )
     columns = [*_columns(result), Column("p", figures=True)]
-    drawn = [(name, verdict.change[name].model_dump()) for name in names]
+    drawn = {name: verdict.change[name] for name in names}
     chart = changes_chart(drawn, result.objective.terms, detectable(result))
     lines = [*price_lines(result), *power_lines(result)]
     texts = [Text(line) for line in lines]

@@ -7,6 +7,7 @@ import pytest
 from jobs.charts.changes import changes_chart, fitness_terms_chart
 from jobs.charts.chart import short, thinned, words
 from jobs.charts.trials import best_within, convergence_chart, memory_chart, noise_of_fitness
+from optimizer.confirmation.paired_tests import Change
 from optimizer.trials.trial import Phase, Purpose, Trial
 from tests.support.jobs.chart_parts import MIB, TERMS, candidates, trace
 from tests.support.optimizer.pretend_bench import trial_of
@@ -29,11 +30,11 @@ class TestWords:
 
 
 class TestChanges:
-    ROWS = (
-        ("waf", {"percent": -10.0, "low": -13.0, "high": -6.0, "p": 0.001}),
-        ("rate", {"percent": -5.0, "low": -8.0, "high": -1.0, "p": 0.02}),
-        ("write_p99", {"percent": -30.0, "low": -400.0, "high": 2.0, "p": 0.06}),
-    )
+    ROWS: ClassVar = {
+        "waf": Change(percent=-10.0, low=-13.0, high=-6.0, p=0.001),
+        "rate": Change(percent=-5.0, low=-8.0, high=-1.0, p=0.02),
+        "write_p99": Change(percent=-30.0, low=-400.0, high=2.0, p=0.06),
+    }
 
     def test_which_way_is_better_decides_the_colour(self):
         chart = changes_chart(self.ROWS, TERMS, {"waf": 2.5})
@@ -44,8 +45,8 @@ class TestChanges:
             [-10.0], [4.0], [3.0])  # fmt: skip
 
     def test_what_crosses_zero_is_not_significant(self):
-        waf = {"percent": -1.0, "low": -3.0, "high": 1.0, "p": 0.3}
-        chart = changes_chart([("waf", waf)], TERMS, {})
+        waf = Change(percent=-1.0, low=-3.0, high=1.0, p=0.3)
+        chart = changes_chart({"waf": waf}, TERMS, {})
         assert chart.title == "waf not significant"
 
     def test_what_could_be_seen_is_shaded(self):
@@ -63,7 +64,7 @@ class TestChanges:
         assert "The interval of write_p99 extends beyond" in chart.caption
 
     def test_nothing_was_compared(self):
-        assert changes_chart([], TERMS, {}) is None
+        assert changes_chart({}, TERMS, {}) is None
 
 
 class TestTerms:
