@@ -232,19 +232,17 @@ def of_files(sides: Sequence[Side], column_family: str | None, drop_unknown: boo
 
     The winner of a job, which has values over a file, stays as it is.
     """
-    files = [side for side in sides if side.options is not None and not side.values]
-    if column_family is not None and not files:
+    read = [replace(side, drop_unknown=drop_unknown or side.drop_unknown) for side in sides]
+    if column_family is None:
+        return read
+    files = [n for n, side in enumerate(read) if side.options is not None and not side.values]
+    if not files:
         problem = f"needs an OPTIONS file as A or B for {column_family!r:.80}"
         raise InputError("column_family", problem)
-    named = [
-        replace(
-            side, column_family=column_family, what=f"{side.what}, column family {column_family}"
-        )
-        if column_family is not None and side in files
-        else side
-        for side in sides
-    ]
-    return [replace(side, drop_unknown=drop_unknown or side.drop_unknown) for side in named]
+    for n in files:
+        what = f"{read[n].what}, column family {column_family}"
+        read[n] = replace(read[n], column_family=column_family, what=what)
+    return read
 
 
 def worked_out(side: Side, workloads: Sequence[Workload], baseline: Mapping[str, Value]) -> Side:
